@@ -45,7 +45,7 @@ within() {
 # process that they visited.
 compared() {
   local visits
-  visits=$(sed -nE 's/^visits of strangers: .* ([0-9]+) were compared with counters$/\1/p' "$out/04-2-$1.log")
+  visits=$(sed -nE 's/^visits of unauthenticated peers: .* ([0-9]+) were compared with counters$/\1/p' "$out/04-2-$1.log")
   at_least "${visits:-0}" 1 || status=1
   echo "visits of unauthenticated peers compared with counters, $1: ${visits:-0}"
 }

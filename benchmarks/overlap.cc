@@ -74,7 +74,7 @@ struct Mode {
       DataParallelOptions parallel;
       parallel.group.prefix = std::string("overlap/") + name + "/";
       parallel.group.name = "rank_" + std::to_string(link.rank);
-      parallel.group.least = 2;
+      parallel.group.min_members = 2;
       parallel.group.group.address = link.address;
       parallel.bucket_bytes = bucket;
       parallel.overlap = overlap;

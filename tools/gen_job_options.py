@@ -26,11 +26,11 @@ def default_of(option):
 
 def limits_of(option):
     parts = []
-    if "least" in option:
+    if "min" in option:
         parts.append(f"at least {option['least']}")
     if "above" in option:
         parts.append(f"above {option['above']}")
-    if "most" in option and option["most"] not in (2 ** 20, 2 ** 31 - 1):
+    if "max" in option and option["max"] not in (2 ** 20, 2 ** 31 - 1):
         parts.append(f"at most {option['most']}")
     if "below" in option:
         parts.append(f"below {option['below']}")

@@ -93,7 +93,7 @@ void set_trainers(dist::LaunchOptions& options, const std::string& text) {
     throw CLI::ValidationError("--trainers", "a number is expected, or MIN:MAX, not " + text);
   }
   options.trainers = range ? last : first;
-  options.least = range ? first : 0;
+  options.min_trainers = range ? first : 0;
 }
 
 void set_job(Options& options) {

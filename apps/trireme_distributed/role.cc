@@ -13,8 +13,8 @@
 #include "commands.h"
 #include "distributed/launch/launcher.h"
 #include "distributed/launch/role.h"
-#include "distributed/launch/unattended.h"
-#include "distributed/placement/meeting.h"
+#include "distributed/launch/standalone_master.h"
+#include "distributed/placement/bootstrap.h"
 
 namespace commands {
 namespace {
@@ -35,10 +35,10 @@ int number_of(const std::string& name) {
   int number = -1;
   const char* const end = name.data() + name.size();
   if (std::from_chars(end - digits, end, number).ec != std::errc() ||
-      number >= dist::kMostProcesses) {
+      number >= dist::kMaxProcesses) {
     throw CLI::ValidationError("--own-place",
                                "a name with a number at its end is expected, from 0 to " +
-                                   std::to_string(dist::kMostProcesses - 1) + ", not " + name);
+                                   std::to_string(dist::kMaxProcesses - 1) + ", not " + name);
   }
   return number;
 }

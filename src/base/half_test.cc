@@ -21,11 +21,11 @@ constexpr Format kBf16{8, 7}, kF16{5, 10};
 
 // (-1)^sign * 1.fraction * 2^(exponent - bias), and what IEEE 754 says of the two ends.
 double formula(Format format, unsigned bits) {
-  const int most = (1 << format.exponent_bits) - 1, bias = most / 2;
+  const int max = (1 << format.exponent_bits) - 1, bias = max / 2;
   const unsigned fraction = bits & ((1u << format.fraction_bits) - 1);
-  const int exponent = static_cast<int>(bits >> format.fraction_bits) & most;
+  const int exponent = static_cast<int>(bits >> format.fraction_bits) & max;
   double value = 0;
-  if (exponent == most) {
+  if (exponent == max) {
     value = fraction == 0 ? std::numeric_limits<double>::infinity()
                           : std::numeric_limits<double>::quiet_NaN();
   } else if (exponent == 0) {

@@ -12,9 +12,9 @@ namespace {
 // Bounds that no sensible network meets; they keep arithmetic exact and work bounded whatever a
 // text file says.
 constexpr std::int64_t kLargest = std::int64_t{1} << 62;
-constexpr std::size_t kMostTerms = 64;
-constexpr std::size_t kMostFactors = 32;
-constexpr int kMostDivisionSteps = 256;
+constexpr std::size_t kMaxTerms = 64;
+constexpr std::size_t kMaxFactors = 32;
+constexpr int kMaxDivisionSteps = 256;
 
 using Term = std::pair<Dim::Monomial, std::int64_t>;
 
@@ -57,7 +57,7 @@ bool before(const Dim::Monomial& a, const Dim::Monomial& b) {
 Dim::Monomial joined(const Dim::Monomial& a, const Dim::Monomial& b) {
   Dim::Monomial result;
   std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
-  if (result.size() > kMostFactors) fail_usage("a dimension multiplies more than 32 symbols");
+  if (result.size() > kMaxFactors) fail_usage("a dimension multiplies more than 32 symbols");
   return result;
 }
 
@@ -133,7 +133,7 @@ void Dim::add_term(const Monomial& monomial, std::int64_t coefficient) {
     return;
   }
   if (checked(coefficient) == 0) return;
-  if (terms_.size() == kMostTerms) fail_usage("a dimension has more than 64 terms");
+  if (terms_.size() == kMaxTerms) fail_usage("a dimension has more than 64 terms");
   terms_.insert(at, {monomial, coefficient});
 }
 
@@ -165,7 +165,7 @@ std::optional<Dim> Dim::divided_by(const Dim& divisor) const {
   Dim rest = *this;
   Dim quotient;
   for (int step = 0; !rest.terms_.empty(); ++step) {
-    if (step == kMostDivisionSteps) return std::nullopt;
+    if (step == kMaxDivisionSteps) return std::nullopt;
     const auto& [monomial, coefficient] = rest.terms_.front();
     if (coefficient % lead_coefficient != 0) return std::nullopt;
     if (!std::includes(monomial.begin(), monomial.end(), lead.begin(), lead.end())) {

@@ -341,7 +341,7 @@ class GroupLowering : public KernelLowering {
 
   // Passes over a row have separate loop variables, so positions of different stages are equal
   // except for the names of the variables.
-  int twin_of(int loop_var) const override {
+  int torch_name_of(int loop_var) const override {
     const int first = first_stage_var();
     const int per_stage = static_cast<int>(segments_where(true).size());
     if (first < 0 || loop_var < first || per_stage == 0) return loop_var;

@@ -137,7 +137,7 @@ bool KernelLowering::same_element(ExprId a, ExprId b) const {
   const kernel_ir::Expr& x = kernel_->expr(a);
   const kernel_ir::Expr& y = kernel_->expr(b);
   if (x.op != y.op || x.type != y.type || x.integer != y.integer) return false;
-  if (x.op == kernel_ir::ExprOp::loop_var) return twin_of(x.index) == twin_of(y.index);
+  if (x.op == kernel_ir::ExprOp::loop_var) return torch_name_of(x.index) == torch_name_of(y.index);
   if (x.index != y.index) return false;
   for (int i = 0; i < 3; ++i) {
     const ExprId p = x.args[i], q = y.args[i];

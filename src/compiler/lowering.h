@@ -36,7 +36,7 @@ class KernelLowering {
   LoweredGroup finish(const Dim& work);
 
   // Returns the loop variable of the earlier stage that corresponds to `loop_var`, or `loop_var`.
-  virtual int twin_of(int loop_var) const { return loop_var; }
+  virtual int torch_name_of(int loop_var) const { return loop_var; }
 
   const Group& group_;
   const std::vector<Output>& outputs_;

@@ -8,7 +8,7 @@
 #include "transforms/channels_last.h"
 #include "transforms/cse.h"
 #include "transforms/direct.h"
-#include "transforms/localise.h"
+#include "transforms/duplicate_cheap_ops.h"
 #include "transforms/prune.h"
 #include "transforms/schedule_rnns.h"
 #include "transforms/simplify.h"
@@ -88,7 +88,7 @@ constexpr Pass kOptimization[] = {
 };
 
 constexpr Pass kFusion[] = {
-    {"localize", plain<transforms::localise>,
+    {"duplicate_cheap_ops", plain<transforms::duplicate_cheap_ops>,
      "A cheap value that each user computes itself does not tie kernels together."},
     {"copy_fetches", copy_fetches, "Last, so that no pass removes the copies."},
 };

@@ -156,10 +156,10 @@ Dataset Dataset::augmented(std::shared_ptr<const Source> source) const {
 Dataset Dataset::random_crop(std::int64_t size, const CropOptions& options) const {
   const std::string column = picture_column("random_crop", *this);
   const Picture from = picture_of(*this, column);
-  constexpr std::int64_t kMostPadding = 1 << 16;
-  if (options.padding < 0 || options.padding > kMostPadding) {
+  constexpr std::int64_t kMaxPadding = 1 << 16;
+  if (options.padding < 0 || options.padding > kMaxPadding) {
     fail_usage("random_crop: the padding is " + text(options.padding) + ", must be 0 to " +
-               text(kMostPadding));
+               text(kMaxPadding));
   }
   const std::int64_t down = from.height + 2 * options.padding - size;
   const std::int64_t right = from.width + 2 * options.padding - size;
@@ -206,8 +206,8 @@ Dataset Dataset::colour_jitter(const JitterOptions& options) const {
   }
   const auto apply = [size, options](const float*, float* out, ExampleRandom& random) {
     const auto factor = [&](double range) {
-      const double least = std::max(0.0, 1 - range);
-      return static_cast<float>(least + random.uniform() * (1 + range - least));
+      const double min = std::max(0.0, 1 - range);
+      return static_cast<float>(min + random.uniform() * (1 + range - min));
     };
     const float brightness = factor(options.brightness);
     const float contrast = factor(options.contrast);
@@ -220,8 +220,8 @@ Dataset Dataset::colour_jitter(const JitterOptions& options) const {
 Dataset Dataset::cutout(std::int64_t side, const CutoutOptions& options) const {
   const std::string column = picture_column("cutout", *this);
   const Picture size = picture_of(*this, column);
-  constexpr std::int64_t kMost = 1 << 20;
-  if (side < 1 || side > kMost)
+  constexpr std::int64_t kMax = 1 << 20;
+  if (side < 1 || side > kMax)
     fail_usage("cutout: the size is " + text(side) + ", must be at least 1");
   const auto apply = [size, side](const float*, float* out, ExampleRandom& random) {
     const std::int64_t top = random.below(size.height) - side / 2;

@@ -125,10 +125,10 @@ Batches::Batches(Dataset dataset, std::int64_t batch_size, BatchOptions options)
 
 Batches::Batches(Dataset dataset, std::shared_ptr<const BatchCut> cut, BatchOptions options)
     : dataset_(std::move(dataset)), cut_(std::move(cut)), options_(options) {
-  constexpr int kMostThreads = 256;
-  if (options.threads < 1 || options.threads > kMostThreads) {
+  constexpr int kMaxThreadCount = 256;
+  if (options.threads < 1 || options.threads > kMaxThreadCount) {
     fail_usage("batch: " + std::to_string(options.threads) + " threads to read ahead; 1 to " +
-               std::to_string(kMostThreads) + " are possible, none with prefetch = false");
+               std::to_string(kMaxThreadCount) + " are possible, none with prefetch = false");
   }
 }
 

@@ -35,14 +35,14 @@ class DetectionSource : public Source {
     VocPicture annotation;
   };
 
-  DetectionSource(std::vector<Example> examples, std::int64_t most)
-      : examples_(std::move(examples)), most_(most) {
+  DetectionSource(std::vector<Example> examples, std::int64_t largest)
+      : examples_(std::move(examples)), max_objects_(largest) {
     const VocPicture& first = examples_.front().annotation;
     columns_ = {{"image", DType::f32, {3, first.height, first.width}},
-                {"boxes", DType::f32, {most_, 4}},
+                {"boxes", DType::f32, {max_objects_, 4}},
                 {"classes",
                  DType::i64,
-                 {most_},
+                 {max_objects_},
                  static_cast<std::int64_t>(kCells.size()),
                  {kCells.begin(), kCells.end()}},
                 {"count", DType::i64, {}}};
@@ -55,8 +55,8 @@ class DetectionSource : public Source {
     const auto count = static_cast<std::int64_t>(rows.size());
     const std::vector<std::int64_t>& shape = columns_[0].shape;
     Tensor image = Tensor::uninitialized(DType::f32, {count, 3, shape[1], shape[2]});
-    Tensor boxes(DType::f32, {count, most_, 4});
-    Tensor classes(DType::i64, {count, most_});
+    Tensor boxes(DType::f32, {count, max_objects_, 4});
+    Tensor classes(DType::i64, {count, max_objects_});
     Tensor counts = Tensor::uninitialized(DType::i64, {count});
     const std::int64_t pixels = shape[1] * shape[2];
     for (std::int64_t i = 0; i < count; ++i) {
@@ -64,8 +64,8 @@ class DetectionSource : public Source {
           examples_[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)])];
       decode_planes(example.jpeg, example.name, shape[1], shape[2],
                     image.data<float>() + i * 3 * pixels);
-      write_objects(example.annotation.objects, boxes.data<float>() + i * most_ * 4,
-                    classes.data<std::int64_t>() + i * most_);
+      write_objects(example.annotation.objects, boxes.data<float>() + i * max_objects_ * 4,
+                    classes.data<std::int64_t>() + i * max_objects_);
       counts.data<std::int64_t>()[i] = static_cast<std::int64_t>(example.annotation.objects.size());
     }
     return {{"image", std::move(image)},
@@ -86,7 +86,7 @@ class DetectionSource : public Source {
   }
 
   std::vector<Example> examples_;
-  std::int64_t most_;  // boxes of a picture
+  std::int64_t max_objects_;  // boxes of a picture
   std::vector<Column> columns_;
 };
 
@@ -133,8 +133,9 @@ Dataset bccd(std::string_view split, const LoadOptions& options) {
   const Files files = read_files(path);
   const Annotations annotations = read_annotations(files, path);
   // The same room for boxes in all parts, so that a network made for one takes the others.
-  std::size_t most = 1;
-  for (const auto& [name, picture] : annotations) most = std::max(most, picture.objects.size());
+  std::size_t largest = 1;
+  for (const auto& [name, picture] : annotations)
+    largest = std::max(largest, picture.objects.size());
   const std::string list = split == "validation" ? "val" : std::string(split);
   std::vector<DetectionSource::Example> examples;
   std::string_view stems = file_of(files, "BCCD/ImageSets/Main/" + list + ".txt", path);
@@ -147,7 +148,7 @@ Dataset bccd(std::string_view split, const LoadOptions& options) {
   }
   if (examples.empty()) fail_data(path + ": the list of its " + list + " part is empty");
   return Dataset(
-      std::make_shared<DetectionSource>(std::move(examples), static_cast<std::int64_t>(most)));
+      std::make_shared<DetectionSource>(std::move(examples), static_cast<std::int64_t>(largest)));
 }
 
 }  // namespace trireme::data

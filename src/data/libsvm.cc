@@ -70,8 +70,8 @@ class LibsvmReader {
     const std::size_t colon = word.find(':');
     const std::optional<std::int64_t> id =
         parse_integer(word.substr(0, std::min(colon, word.size())));
-    constexpr std::int64_t kMostIds = std::int64_t{1} << 40;
-    if (colon == std::string_view::npos || !id || *id < 0 || *id >= kMostIds) {
+    constexpr std::int64_t kMaxIds = std::int64_t{1} << 40;
+    if (colon == std::string_view::npos || !id || *id < 0 || *id >= kMaxIds) {
       fail_here("\"" + std::string(word.substr(0, 40)) + "\" is not a pair id:value");
     }
     if (options_.ids > 0 && *id >= options_.ids) {

@@ -285,8 +285,8 @@ TEST(BucketByLength, SortsWindowByWindow) {
   }
   // A window of all batches, or more, is no window.
   const auto whole = read(mixed.bucket_by_length(size, {.column = "words"}), n, 1);
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  for (const std::int64_t wide : {std::int64_t{21}, most}) {
+  const std::int64_t max = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t wide : {std::int64_t{21}, max}) {
     EXPECT_EQ(read(mixed.bucket_by_length(size, {.column = "words", .window = wide}), n, 1), whole);
   }
 }

@@ -160,7 +160,7 @@ class RecordsSource : public Source {
 
   // Records lie side by side, and are of one size or, if ragged, of no less.
   void check_places(std::size_t first, std::uint64_t end, std::string_view table) const {
-    const std::size_t least = 8 + header_.payload();
+    const std::size_t min = 8 + header_.payload();
     const std::uint64_t count = table.size() / 8 - 1;
     std::uint64_t before = first;
     for (std::uint64_t i = 0; i <= count; ++i) {
@@ -168,7 +168,7 @@ class RecordsSource : public Source {
       const std::uint64_t size = offset - before;
       bool possible = offset >= before && offset <= end;
       if (i == 0) possible = possible && size == 0;
-      else possible = possible && (header_.ragged() ? size >= least : size == least);
+      else possible = possible && (header_.ragged() ? size >= min : size == min);
       if (!possible || (i == count && offset != end)) {
         fail_data(name_ + ": damaged: record " + std::to_string(i) + " cannot start at byte " +
                   std::to_string(offset));

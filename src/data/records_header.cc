@@ -8,7 +8,7 @@
 namespace trireme::data {
 namespace {
 
-constexpr std::int64_t kMostLevels = 16;
+constexpr std::int64_t kMaxLevels = 16;
 
 // Blanks, control characters and '%' as %XX, so that a name is one word of a line.
 std::string escape(std::string_view text) {
@@ -98,9 +98,9 @@ class HeaderReader {
 
   void read_levels(std::string_view line, StoredColumn& stored) const {
     const std::int64_t levels = size(line);
-    if (levels < 1 || levels > kMostLevels || stored.as_bytes) {
+    if (levels < 1 || levels > kMaxLevels || stored.as_bytes) {
       fail_here(stored.as_bytes ? "a ragged column cannot be stored as another dtype"
-                                : "there can be 1 to " + std::to_string(kMostLevels) + " levels");
+                                : "there can be 1 to " + std::to_string(kMaxLevels) + " levels");
     }
     stored.column.levels = static_cast<int>(levels);
   }

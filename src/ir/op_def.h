@@ -71,12 +71,13 @@ class GradientContext {
   // The gradient of the loss with respect to a result; never empty.
   virtual trireme::Value gradient(int result = 0) const = 0;
   virtual bool has_gradient(int result) const = 0;  // false: gradient() is zeros
-  virtual bool wants(int operand) const = 0;        // false: the operand's gradient is not needed
-  virtual void give(int operand, trireme::Value gradient) = 0;  // adds to earlier gradients
+  virtual bool needs_gradient(
+      int operand) const = 0;  // false: the operand's gradient is not needed
+  virtual void accumulate(int operand, trireme::Value gradient) = 0;  // adds to earlier gradients
   // The same for a gradient that is zero except in some rows of axis 0: adds values[i] to the
   // gradient of row rows[i]. `rows` are integers; the shape of `values` is the shape of `rows`
   // followed by the shape of a row.
-  virtual void give_rows(int operand, trireme::Value rows, trireme::Value values) = 0;
+  virtual void accumulate_rows(int operand, trireme::Value rows, trireme::Value values) = 0;
 };
 
 struct AttributeSpec {

@@ -160,7 +160,7 @@ TEST_F(ProgramTest, LocationsHoldTheBaseNameAndLayer) {
 
 TEST_F(ProgramTest, NameInTextAgreesWithPrint) {
   Value* x = input("x", {2});
-  append("twins", {x});
+  append("pair", {x});
   Value* last = append("neg", {x})->result();
   EXPECT_EQ(name_in_text(last), "%2");
   EXPECT_EQ(name_in_text(x), "%x");
@@ -177,7 +177,7 @@ TEST(Signature, ParsesOperandsAttributesAndResults) {
   EXPECT_TRUE(ops.find("gather_all")->variadic);
   EXPECT_TRUE(ops.find("constant")->attributes[0].required);
   EXPECT_EQ(ops.find("assign")->result_count, 0);
-  EXPECT_EQ(ops.find("twins")->result_count, 2);
+  EXPECT_EQ(ops.find("pair")->result_count, 2);
 }
 
 TEST(Signature, RejectsInvalidSignatures) {

@@ -54,9 +54,10 @@ class RowChecker {
 
   // Whether the op combines rows of one operand with rows of another, as an outer product does.
   bool crosses_rows(const Op& op) const {
-    std::ptrdiff_t most = 0;
-    for (const Value* operand : op.operands) most = std::max(most, count_row_axes(operand->type));
-    return op.operands.size() > 1 && count_row_axes(op.result()->type) > most;
+    std::ptrdiff_t largest = 0;
+    for (const Value* operand : op.operands)
+      largest = std::max(largest, count_row_axes(operand->type));
+    return op.operands.size() > 1 && count_row_axes(op.result()->type) > largest;
   }
 
   // Functions of sequences gather and sort rows according to splits, which cannot be checked here.

@@ -86,7 +86,7 @@ TestOps::TestOps() {
         same_type(c);
         return std::vector<Type>();
       });
-  add("twins(x) -> first, second", 0,
+  add("pair(x) -> first, second", 0,
       [](const TypeContext& c) { return std::vector<Type>{c.operands[0], {i64, {}, ""}}; });
   add("gather_all(first, xs...)", 0,
       [](const TypeContext& c) { return std::vector<Type>{c.operands[0]}; });
@@ -231,7 +231,7 @@ class Generator {
     switch (number(0, 8)) {
       case 0: op = append(block, "add", {x, x}); break;
       case 1: op = append(block, "less", {x, x}); break;
-      case 2: op = append(block, "twins", {x}); break;
+      case 2: op = append(block, "pair", {x}); break;
       case 3: op = append(block, "assign", {x, x}); break;
       case 4: op = append(block, "gather_all", {x, any(), any()}); break;
       case 5: op = append(block, "everything", {}, everything_attributes()); break;

@@ -20,7 +20,7 @@ param %linear_0.weight : f32[3, 2] = kaiming_uniform(fan_in = 3, gain = 0.5)   /
 state %step : i64[] = constant()
 block 0 (%image : f32[batch, 3], %words : i64[2*batch + 1] splits(words)) {
   %0 = matmul(%image, %linear_0.weight) : f32[batch, 2]   // digits.cc:10 linear_0
-  %1, %2 = twins(%0) : f32[batch, 2], i64[]
+  %1, %2 = pair(%0) : f32[batch, 2], i64[]
   assign(%step, %2)   // digits.cc:11
   %3 = repeat(%1) : f32[batch, 2]   // digits.cc:12 loop_0
     block 1 (%x : f32[batch, 2]) {

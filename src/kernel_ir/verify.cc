@@ -189,8 +189,8 @@ class Verifier {
   void check_inner_loop(const Stmt& s) {
     const std::string where = "loop v" + std::to_string(s.loop_var) + ": ";
     require(s.loop_kind != LoopKind::parallel, where + "only the root may be parallel");
-    const auto power_of_two = [](std::int32_t n, std::int32_t most) {
-      return n >= 1 && n <= most && std::has_single_bit(static_cast<std::uint32_t>(n));
+    const auto power_of_two = [](std::int32_t n, std::int32_t max) {
+      return n >= 1 && n <= max && std::has_single_bit(static_cast<std::uint32_t>(n));
     };
     require(power_of_two(s.lanes, 256), where + "lanes must be 1, 2, 4 ... 256");
     require(power_of_two(s.unroll, 16), where + "unroll must be 1, 2, 4, 8 or 16");

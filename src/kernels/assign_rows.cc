@@ -14,7 +14,7 @@ namespace trireme::kernels {
 
 namespace {
 
-class AssignRows : public Prepared {
+class AssignRows : public KernelInstance {
  public:
   AssignRows(std::int64_t table_rows, std::int64_t count, std::int64_t row_bytes)
       : table_rows_(table_rows), count_(count), row_bytes_(row_bytes) {}
@@ -23,8 +23,8 @@ class AssignRows : public Prepared {
     auto* table = static_cast<char*>(tensors[0]);
     const auto* rows = static_cast<const std::int64_t*>(tensors[1]);
     const auto* values = static_cast<const char*>(tensors[2]);
-    constexpr std::int64_t kLeastPerThread = 65536;  // bytes
-    const std::int64_t grain = std::max<std::int64_t>(1, kLeastPerThread / (row_bytes_ + 16));
+    constexpr std::int64_t kMinPerThread = 65536;  // bytes
+    const std::int64_t grain = std::max<std::int64_t>(1, kMinPerThread / (row_bytes_ + 16));
     const bool parallel = count_ > grain && are_distinct(rows);
     device.run(count_, grain, parallel, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
@@ -58,7 +58,7 @@ class AssignRows : public Prepared {
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_assign_rows(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_assign_rows(const Call& call) {
   require_tensors("assign_rows", call, 3);
   const Sizes& table = call.tensors[0].shape;
   const Sizes& rows = call.tensors[1].shape;

@@ -24,7 +24,7 @@ std::string place_of(std::int64_t i, const Sizes& shape) {
 }
 
 template <class I>
-class CheckIndices : public Prepared {
+class CheckIndices : public KernelInstance {
  public:
   CheckIndices(Sizes shape, std::int64_t size, std::string what)
       : shape_(std::move(shape)), count_(elements(shape_)), size_(size), what_(std::move(what)) {}
@@ -62,13 +62,13 @@ class CheckIndices : public Prepared {
 };
 
 template <class I>
-std::unique_ptr<Prepared> make(const Call& call, std::int64_t size) {
+std::unique_ptr<KernelInstance> make(const Call& call, std::int64_t size) {
   return std::make_unique<CheckIndices<I>>(call.tensors[0].shape, size, text(call, "what"));
 }
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_check_indices(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_check_indices(const Call& call) {
   require_tensors("check_indices", call, 2);
   const TensorDescription& indices = call.tensors[0];
   const std::int64_t size = integer(call, "size", 0);

@@ -126,7 +126,7 @@ Convolution read_convolution(ConvolutionKind kind, const Call& call) {
 
 namespace {
 
-std::unique_ptr<Prepared> prepare(ConvolutionKind kind, const Call& call) {
+std::unique_ptr<KernelInstance> prepare(ConvolutionKind kind, const Call& call) {
   const Convolution conv = read_convolution(kind, call);
   const DType dtype = call.tensors[0].dtype;
   if (dtype == DType::f32 && !conv.empty()) return prepare_convolution_onednn(conv);
@@ -135,13 +135,13 @@ std::unique_ptr<Prepared> prepare(ConvolutionKind kind, const Call& call) {
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_convolution(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_convolution(const Call& call) {
   return prepare(ConvolutionKind::forward, call);
 }
-std::unique_ptr<Prepared> prepare_convolution_input_gradient(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_convolution_input_gradient(const Call& call) {
   return prepare(ConvolutionKind::input_gradient, call);
 }
-std::unique_ptr<Prepared> prepare_convolution_weight_gradient(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_convolution_weight_gradient(const Call& call) {
   return prepare(ConvolutionKind::weight_gradient, call);
 }
 

@@ -46,8 +46,8 @@ struct Convolution {
 Convolution read_convolution(ConvolutionKind kind, const Call& call);
 
 // For f32 without empty tensors.
-std::unique_ptr<Prepared> prepare_convolution_onednn(const Convolution& conv);
+std::unique_ptr<KernelInstance> prepare_convolution_onednn(const Convolution& conv);
 // Plain loops on one thread: f64 for checks, and every case with an empty tensor.
-std::unique_ptr<Prepared> prepare_convolution_loops(const Convolution& conv, DType dtype);
+std::unique_ptr<KernelInstance> prepare_convolution_loops(const Convolution& conv, DType dtype);
 
 }  // namespace trireme::kernels

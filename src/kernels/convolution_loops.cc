@@ -10,7 +10,7 @@ namespace trireme::kernels {
 namespace {
 
 template <class T>
-class Loops : public Prepared {
+class Loops : public KernelInstance {
  public:
   explicit Loops(const Convolution& conv) : c_(conv) {}
 
@@ -112,7 +112,7 @@ class Loops : public Prepared {
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_convolution_loops(const Convolution& conv, DType dtype) {
+std::unique_ptr<KernelInstance> prepare_convolution_loops(const Convolution& conv, DType dtype) {
   if (dtype == DType::f32) return std::make_unique<Loops<float>>(conv);
   return std::make_unique<Loops<double>>(conv);
 }

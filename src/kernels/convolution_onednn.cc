@@ -28,14 +28,14 @@ std::int64_t line_aligned(std::size_t bytes) {
 // Images per tile. Tiles are a power of two in number (one may be cut short), of some 20 us at
 // least. Gradients of weights need a copy of the weights per tile: few tiles if those are large.
 std::int64_t images_per_tile(const Convolution& conv) {
-  constexpr std::int64_t kLeastOperations = 2'000'000;
-  constexpr std::int64_t kMostPartialBytes = 16 << 20;
+  constexpr std::int64_t kMinOperations = 2'000'000;
+  constexpr std::int64_t kMaxPartialBytes = 16 << 20;
   const bool partial = conv.kind == ConvolutionKind::weight_gradient;
   std::int64_t tiles = 1;
   while (tiles < (partial ? 16 : 64)) {
     const std::int64_t next = tiles * 2;
-    if (next > conv.n || conv.operations() * conv.n / next < kLeastOperations) break;
-    if (partial && next > 2 && next * conv.weights() * kFloat > kMostPartialBytes) break;
+    if (next > conv.n || conv.operations() * conv.n / next < kMinOperations) break;
+    if (partial && next > 2 && next * conv.weights() * kFloat > kMaxPartialBytes) break;
     tiles = next;
   }
   return (conv.n + tiles - 1) / tiles;
@@ -143,7 +143,7 @@ class Maker {
 };
 
 // What the three kinds share: tiles, threads' scratch memory, the order of weights.
-class OneDnn : public Prepared {
+class OneDnn : public KernelInstance {
  public:
   explicit OneDnn(const Convolution& conv)
       : conv_(conv), engine_(dnnl::engine::kind::cpu, 0), images_(images_per_tile(conv)) {
@@ -279,8 +279,8 @@ class WeightGradient : public OneDnn {
   void add_up(const float* sums, float* total, device::Device& device) const {
     const std::int64_t stride = weight_bytes_ / kFloat;
     const auto count = static_cast<std::int64_t>(whole_.weight.get_size()) / kFloat;
-    constexpr std::int64_t kLeast = 16384;
-    device.run(count, kLeast, tiles_ * count > 2 * kLeast,
+    constexpr std::int64_t kMin = 16384;
+    device.run(count, kMin, tiles_ * count > 2 * kMin,
                [&](std::int64_t begin, std::int64_t end, int) {
                  if (total != sums) std::copy(sums + begin, sums + end, total + begin);
                  for (std::int64_t t = 1; t < tiles_; ++t) {
@@ -293,7 +293,7 @@ class WeightGradient : public OneDnn {
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_convolution_onednn(const Convolution& conv) {
+std::unique_ptr<KernelInstance> prepare_convolution_onednn(const Convolution& conv) {
   try {
     if (conv.kind == ConvolutionKind::weight_gradient)
       return std::make_unique<WeightGradient>(conv);

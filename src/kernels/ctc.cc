@@ -87,7 +87,7 @@ struct States {
 // Common to the loss and its gradient: sequences of rows and of labels, and memory for their
 // states.
 template <class T>
-class Ctc : public Prepared {
+class Ctc : public KernelInstance {
  public:
   explicit Ctc(const Call& call)
       : sequences_(call.tensors[1].shape[0] - 1),
@@ -214,7 +214,7 @@ class CtcGradient : public Ctc<T> {
 };
 
 template <template <class> class Kernel>
-std::unique_ptr<Prepared> prepare(const char* kernel, const Call& call) {
+std::unique_ptr<KernelInstance> prepare(const char* kernel, const Call& call) {
   require_tensors(kernel, call, 5);
   const auto are_i64 = [&](std::size_t i) {
     return call.tensors[i].dtype == DType::i64 && call.tensors[i].shape.size() == 1;
@@ -238,9 +238,11 @@ std::unique_ptr<Prepared> prepare(const char* kernel, const Call& call) {
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_ctc(const Call& call) { return prepare<CtcLoss>("ctc", call); }
+std::unique_ptr<KernelInstance> prepare_ctc(const Call& call) {
+  return prepare<CtcLoss>("ctc", call);
+}
 
-std::unique_ptr<Prepared> prepare_ctc_gradient(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_ctc_gradient(const Call& call) {
   return prepare<CtcGradient>("ctc_gradient", call);
 }
 

@@ -21,7 +21,7 @@ bool is_nan(T x) {
 }
 
 template <class T>
-class Cummax : public Prepared {
+class Cummax : public KernelInstance {
  public:
   explicit Cummax(const Lines& lines) : lines_(lines) {}
 
@@ -51,13 +51,13 @@ class Cummax : public Prepared {
 };
 
 template <class T>
-std::unique_ptr<Prepared> prepare_for(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_for(const Call& call) {
   return std::make_unique<Cummax<T>>(Lines(call.tensors[0].shape, axis_of(kName, call)));
 }
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_cummax(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_cummax(const Call& call) {
   require_tensors(kName, call, 3);
   const TensorDescription& x = call.tensors[0];
   if (call.tensors[1].shape != x.shape || call.tensors[1].dtype != x.dtype ||

@@ -24,7 +24,7 @@ struct TotalOf<T, false> {
 };
 
 template <class T>
-class Cumsum : public Prepared {
+class Cumsum : public KernelInstance {
  public:
   Cumsum(const Lines& lines, bool exclusive, bool reverse)
       : lines_(lines), exclusive_(exclusive), reverse_(reverse) {}
@@ -53,14 +53,14 @@ class Cumsum : public Prepared {
 };
 
 template <class T>
-std::unique_ptr<Prepared> prepare_for(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_for(const Call& call) {
   const Lines lines(call.tensors[0].shape, axis_of(kName, call));
   return std::make_unique<Cumsum<T>>(lines, flag(call, "exclusive"), flag(call, "reverse"));
 }
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_cumsum(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_cumsum(const Call& call) {
   require_tensors(kName, call, 2);
   const TensorDescription& x = call.tensors[0];
   const TensorDescription& y = call.tensors[1];

@@ -35,14 +35,15 @@
 
 namespace trireme::kernels {
 
-#define TRIREME_DECLARE_KERNEL(name) std::unique_ptr<Prepared> prepare_##name(const Call& call);
+#define TRIREME_DECLARE_KERNEL(name) \
+  std::unique_ptr<KernelInstance> prepare_##name(const Call& call);
 TRIREME_LIBRARY_KERNELS(TRIREME_DECLARE_KERNEL)
 TRIREME_LOOP_KERNELS(TRIREME_DECLARE_KERNEL)
 #undef TRIREME_DECLARE_KERNEL
 
 struct KernelEntry {
   const char* name;
-  std::unique_ptr<Prepared> (*prepare)(const Call& call);
+  std::unique_ptr<KernelInstance> (*prepare)(const Call& call);
 };
 #define TRIREME_KERNEL_ENTRY(name) {#name, prepare_##name},
 

@@ -39,8 +39,8 @@ std::int64_t wanted_tiles(std::int64_t operations) {
   constexpr std::int64_t kMillion = 1'000'000;
   std::int64_t tiles = 1;
   while (tiles < 256) {
-    const std::int64_t least = tiles < 2 ? 2 * kMillion : tiles < 16 ? 4 * kMillion : 32 * kMillion;
-    if (operations / (2 * tiles) < least) break;
+    const std::int64_t min = tiles < 2 ? 2 * kMillion : tiles < 16 ? 4 * kMillion : 32 * kMillion;
+    if (operations / (2 * tiles) < min) break;
     tiles *= 2;
   }
   return tiles;
@@ -50,15 +50,15 @@ std::int64_t wanted_tiles(std::int64_t operations) {
 // would read both operands, the slower the smaller they are. Instead each tile sums a part of the
 // rows.
 bool is_tall(const Problem& p) {
-  constexpr std::int64_t kLeastSummands = 2048, kLargestC = 512 * 1024;
-  return p.transpose_a && p.batch == 1 && p.k >= kLeastSummands && p.m * p.n <= kLargestC &&
+  constexpr std::int64_t kMinSummands = 2048, kLargestC = 512 * 1024;
+  return p.transpose_a && p.batch == 1 && p.k >= kMinSummands && p.m * p.n <= kLargestC &&
          p.k >= 2 * std::max(p.m, p.n);
 }
 
 Cut cut_summands(const Problem& p) {
-  constexpr std::int64_t kUnit = 512, kLeast = 1024, kMostTiles = 8;
+  constexpr std::int64_t kUnit = 512, kMin = 1024, kMaxTiles = 8;
   Cut cut{Cut::Along::summands, p.k, 1};
-  const std::int64_t tiles = std::min(kMostTiles, p.k / kLeast);
+  const std::int64_t tiles = std::min(kMaxTiles, p.k / kMin);
   const std::int64_t even = (p.k + tiles - 1) / tiles;
   cut.size = (even + kUnit - 1) / kUnit * kUnit;
   cut.tiles = (p.k + cut.size - 1) / cut.size;
@@ -82,25 +82,25 @@ std::pair<bool, std::int64_t> direction_of(const Problem& p) {
 Cut cut_of(const Problem& p) {
   if (is_tall(p)) return cut_summands(p);
   Cut cut;
-  const auto [by_rows, least] = direction_of(p);
+  const auto [by_rows, min] = direction_of(p);
   if (!by_rows) cut.along = Cut::Along::columns;
   const std::int64_t extent = by_rows ? p.m : p.n;
   const std::int64_t unit = by_rows ? 8 : 16;
   const std::int64_t tiles = wanted_tiles(p.operations());
   const std::int64_t even = (extent + tiles - 1) / tiles;
-  cut.size = tiles == 1 ? extent : std::max(least, (even + unit - 1) / unit * unit);
+  cut.size = tiles == 1 ? extent : std::max(min, (even + unit - 1) / unit * unit);
   cut.tiles = (extent + cut.size - 1) / cut.size;
   return cut;
 }
 
 template <class T>
-class Gemm : public Prepared {
+class Gemm : public KernelInstance {
  public:
   explicit Gemm(const Problem& problem) : p_(problem) {
     if (p_.batch * p_.m * p_.n != 0) cut_ = cut_of(p_);
-    constexpr std::int64_t kLeastPerChunk = 2'000'000;
+    constexpr std::int64_t kMinPerChunk = 2'000'000;
     const std::int64_t per_tile = p_.operations() / std::max<std::int64_t>(cut_.tiles, 1) + 1;
-    grain_ = std::max<std::int64_t>(1, kLeastPerChunk / per_tile);
+    grain_ = std::max<std::int64_t>(1, kMinPerChunk / per_tile);
     prepare_products();
   }
 
@@ -150,8 +150,8 @@ class Gemm : public Prepared {
                  i == 0 ? c : partial + (i - 1) * elements);
       }
     });
-    constexpr std::int64_t kLeastRowElements = 8192;
-    device.run(p_.m, std::max<std::int64_t>(1, kLeastRowElements / p_.n), cut_.tiles > 1,
+    constexpr std::int64_t kMinRowElements = 8192;
+    device.run(p_.m, std::max<std::int64_t>(1, kMinRowElements / p_.n), cut_.tiles > 1,
                [&](std::int64_t begin, std::int64_t end, int) {
                  for (std::int64_t t = 0; t + 1 < cut_.tiles; ++t) {
                    const T* other = partial + t * elements;
@@ -259,11 +259,11 @@ void collapse(Problem& p) {
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_gemm(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_gemm(const Call& call) {
   Problem p = read(call);
   collapse(p);
-  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
-  if (p.m > kMost || p.n > kMost || p.k > kMost) {
+  constexpr std::int64_t kMax = std::numeric_limits<int>::max();
+  if (p.m > kMax || p.n > kMax || p.k > kMax) {
     fail_usage("a matrix product has a dimension of 2^31 or more; split the batch");
   }
   switch (call.tensors[0].dtype) {

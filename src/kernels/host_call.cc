@@ -10,7 +10,7 @@
 namespace trireme::kernels {
 namespace {
 
-class HostCall : public Prepared {
+class HostCall : public KernelInstance {
  public:
   HostCall(const HostFunctions& functions, const Call& call)
       : name_(text(call, "name")), key_(text(call, "key")), call_(call) {
@@ -45,7 +45,7 @@ class HostCall : public Prepared {
 }  // namespace
 
 Prepare host_calls(const HostFunctions& functions) {
-  return [&functions](const Call& call) -> std::unique_ptr<Prepared> {
+  return [&functions](const Call& call) -> std::unique_ptr<KernelInstance> {
     if (call.tensors.empty()) fail_call("host_call", call, "there is no result");
     return std::make_unique<HostCall>(functions, call);
   };

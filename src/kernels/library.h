@@ -27,9 +27,9 @@ struct Call {
   std::vector<TensorDescription> tensors;  // operands, then results
 };
 
-class Prepared {
+class KernelInstance {
  public:
-  virtual ~Prepared() = default;
+  virtual ~KernelInstance() = default;
   // The bytes that run() needs besides its tensors, on a device with that many threads.
   virtual std::size_t workspace_bytes(int threads) const {
     (void)threads;
@@ -42,7 +42,7 @@ class Prepared {
   virtual void run(void* const* tensors, void* workspace, device::Device& device) = 0;
 };
 
-using Prepare = std::function<std::unique_ptr<Prepared>(const Call& call)>;
+using Prepare = std::function<std::unique_ptr<KernelInstance>(const Call& call)>;
 
 // A table of kernels by name; returns an empty function if there is none of that name.
 using Find = std::function<Prepare(const std::string& name)>;

@@ -25,9 +25,9 @@ struct Lines {
 // if a line takes `work` steps.
 inline void run_lines(std::int64_t lines, std::int64_t work, device::Device& device,
                       const device::Device::Body& body) {
-  constexpr std::int64_t kLeastPerThread = 32768;  // steps
+  constexpr std::int64_t kMinPerThread = 32768;  // steps
   const std::int64_t grain =
-      std::max<std::int64_t>(1, kLeastPerThread / std::max<std::int64_t>(1, work));
+      std::max<std::int64_t>(1, kMinPerThread / std::max<std::int64_t>(1, work));
   device.run(lines, grain, lines > grain, body);
 }
 

@@ -15,7 +15,7 @@ using Rows = std::vector<std::int64_t>;
 void run_on(int threads, const std::string& kernel, const Call& call,
             const std::vector<void*>& tensors) {
   const auto device = device::make_cpu_device(threads);
-  const std::unique_ptr<Prepared> prepared = find(kernel)(call);
+  const std::unique_ptr<KernelInstance> prepared = find(kernel)(call);
   std::vector<std::int64_t> workspace(prepared->workspace_bytes(threads) / 8 + 1, -7);
   prepared->run(tensors.data(), workspace.data(), *device);
 }

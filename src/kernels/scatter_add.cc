@@ -16,7 +16,7 @@ namespace {
 
 // Cut by columns: each thread adds all updates, in order, to its own columns.
 template <class T, class I>
-class ScatterAdd : public Prepared {
+class ScatterAdd : public KernelInstance {
  public:
   // The rows of y are numbered by tuples of indices below `extents`.
   // `none_below_0`: an update whose index is negative is left out.
@@ -34,14 +34,13 @@ class ScatterAdd : public Prepared {
     const auto* updates = static_cast<const T*>(tensors[1]);
     auto* y = static_cast<T*>(tensors[2]);
     check(indices);
-    constexpr std::int64_t kLeastPerThread = 32768;  // elements
+    constexpr std::int64_t kMinPerThread = 32768;  // elements
     constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T));
     const std::int64_t depth = std::max<std::int64_t>(1, rows_ + updates_);
     const std::int64_t lines = (columns_ + kLine - 1) / kLine;
     // Wide runs: narrow ones would walk through all rows again and again.
     const std::int64_t share = (lines + device.threads() - 1) / device.threads();
-    const std::int64_t grain =
-        std::max({std::int64_t{1}, share, kLeastPerThread / (depth * kLine)});
+    const std::int64_t grain = std::max({std::int64_t{1}, share, kMinPerThread / (depth * kLine)});
     device.run(lines, grain, lines > grain, [&](std::int64_t begin, std::int64_t end, int) {
       add(indices, updates, y, begin * kLine, std::min(columns_, end * kLine));
     });
@@ -90,10 +89,10 @@ class ScatterAdd : public Prepared {
 };
 
 template <class T>
-std::unique_ptr<Prepared> prepare_for(const char* kernel, const Call& call, const Sizes& extents,
-                                      std::int64_t columns, std::int64_t updates,
-                                      bool none_below_0) {
-  const auto make = [&]<class I>(I) -> std::unique_ptr<Prepared> {
+std::unique_ptr<KernelInstance> prepare_for(const char* kernel, const Call& call,
+                                            const Sizes& extents, std::int64_t columns,
+                                            std::int64_t updates, bool none_below_0) {
+  const auto make = [&]<class I>(I) -> std::unique_ptr<KernelInstance> {
     return std::make_unique<ScatterAdd<T, I>>(kernel, extents, columns, updates, none_below_0);
   };
   switch (call.tensors[0].dtype) {
@@ -106,7 +105,7 @@ std::unique_ptr<Prepared> prepare_for(const char* kernel, const Call& call, cons
 
 // Each update is named by the `tuple` indices in the last axis of `indices` or, for `tuple` -1, by
 // one index.
-std::unique_ptr<Prepared> prepare(const char* kernel, const Call& call, std::int64_t tuple) {
+std::unique_ptr<KernelInstance> prepare(const char* kernel, const Call& call, std::int64_t tuple) {
   Sizes positions = call.tensors[0].shape;  // of the updates
   if (tuple >= 0) positions.pop_back();
   const Sizes& updates = call.tensors[1].shape;
@@ -138,12 +137,12 @@ std::unique_ptr<Prepared> prepare(const char* kernel, const Call& call, std::int
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_scatter_add(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_scatter_add(const Call& call) {
   require_tensors("scatter_add", call, 3);
   return prepare("scatter_add", call, -1);
 }
 
-std::unique_ptr<Prepared> prepare_scatter_add_nd(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_scatter_add_nd(const Call& call) {
   require_tensors("scatter_add_nd", call, 3);
   if (call.tensors[0].shape.empty()) fail_call("scatter_add_nd", call, "indices need an axis");
   return prepare("scatter_add_nd", call, call.tensors[0].shape.back());

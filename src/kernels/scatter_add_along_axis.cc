@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kName = "scatter_add_along_axis";
 
 template <class T, class I>
-class ScatterAddAlongAxis : public Prepared {
+class ScatterAddAlongAxis : public KernelInstance {
  public:
   ScatterAddAlongAxis(const Lines& from, const Lines& to) : from_(from), to_(to) {}
 
@@ -51,7 +51,7 @@ class ScatterAddAlongAxis : public Prepared {
 };
 
 template <class T>
-std::unique_ptr<Prepared> prepare_for(const Call& call, const Lines& from, const Lines& to) {
+std::unique_ptr<KernelInstance> prepare_for(const Call& call, const Lines& from, const Lines& to) {
   switch (call.tensors[0].dtype) {
     case DType::u8: return std::make_unique<ScatterAddAlongAxis<T, std::uint8_t>>(from, to);
     case DType::i32: return std::make_unique<ScatterAddAlongAxis<T, std::int32_t>>(from, to);
@@ -62,7 +62,7 @@ std::unique_ptr<Prepared> prepare_for(const Call& call, const Lines& from, const
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_scatter_add_along_axis(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_scatter_add_along_axis(const Call& call) {
   require_tensors(kName, call, 3);
   const Sizes& updates = call.tensors[1].shape;
   const Sizes& y = call.tensors[2].shape;

@@ -15,7 +15,7 @@ namespace trireme::kernels {
 
 namespace {
 
-class Schedule : public Prepared {
+class Schedule : public KernelInstance {
  public:
   Schedule(std::int64_t sequences, std::int64_t rows) : sequences_(sequences), rows_(rows) {}
 
@@ -67,7 +67,7 @@ class Schedule : public Prepared {
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_rnn_schedule(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_rnn_schedule(const Call& call) {
   require_tensors("rnn_schedule", call, 6);
   for (const TensorDescription& tensor : call.tensors) {
     if (tensor.dtype != DType::i64 || tensor.shape.size() != 1) {

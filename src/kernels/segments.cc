@@ -33,20 +33,20 @@ void check_splits(const char* kernel, const std::int64_t* splits, std::int64_t s
 
 namespace {
 
-constexpr std::int64_t kLeastPerThread = 32768;  // elements
+constexpr std::int64_t kMinPerThread = 32768;  // elements
 
-class RowSplits : public Prepared {
+class RowSplits : public KernelInstance {
  public:
   explicit RowSplits(std::int64_t count) : count_(count) {}
 
   void run(void* const* tensors, void*, device::Device&) override {
     const auto* lengths = static_cast<const std::int64_t*>(tensors[0]);
     auto* splits = static_cast<std::int64_t*>(tensors[1]);
-    constexpr std::int64_t kMost = std::int64_t{1} << 48;
+    constexpr std::int64_t kMax = std::int64_t{1} << 48;
     std::int64_t total = 0;
     splits[0] = 0;
     for (std::int64_t i = 0; i < count_; ++i) {
-      if (lengths[i] < 0 || lengths[i] > kMost - total) {
+      if (lengths[i] < 0 || lengths[i] > kMax - total) {
         fail_data(fmt::format("row_splits: sequence {} cannot have length {}", i, lengths[i]));
       }
       splits[i + 1] = total += lengths[i];
@@ -57,7 +57,7 @@ class RowSplits : public Prepared {
   std::int64_t count_;
 };
 
-class SegmentIds : public Prepared {
+class SegmentIds : public KernelInstance {
  public:
   SegmentIds(std::int64_t sequences, std::int64_t rows) : sequences_(sequences), rows_(rows) {}
 
@@ -74,7 +74,7 @@ class SegmentIds : public Prepared {
 };
 
 // Work on one sequence after the other, several threads on different ones.
-class OverSegments : public Prepared {
+class OverSegments : public KernelInstance {
  protected:
   OverSegments(std::int64_t sequences, std::int64_t rows, std::int64_t columns)
       : sequences_(sequences), rows_(rows), columns_(columns) {}
@@ -86,7 +86,7 @@ class OverSegments : public Prepared {
     check_splits(kernel, splits, sequences_, rows_);
     const std::int64_t each = columns_ * (1 + rows_ / std::max<std::int64_t>(1, sequences_));
     const std::int64_t grain =
-        std::max<std::int64_t>(1, kLeastPerThread / std::max<std::int64_t>(1, each));
+        std::max<std::int64_t>(1, kMinPerThread / std::max<std::int64_t>(1, each));
     device.run(sequences_, grain, sequences_ > grain,
                [&](std::int64_t begin, std::int64_t end, int) {
                  for (std::int64_t i = begin; i < end; ++i) body(i, splits[i], splits[i + 1]);
@@ -162,7 +162,7 @@ bool are_i64(const TensorDescription& tensor) {
 
 // Of x [rows, ...] and splits [sequences + 1], with results [sequences, ...].
 template <template <class> class Kernel>
-std::unique_ptr<Prepared> prepare_over_segments(const char* kernel, const Call& call) {
+std::unique_ptr<KernelInstance> prepare_over_segments(const char* kernel, const Call& call) {
   const Sizes& x = call.tensors[0].shape;
   const TensorDescription& splits = call.tensors[1];
   if (x.empty() || !are_i64(splits) || splits.shape[0] < 1) {
@@ -185,7 +185,7 @@ std::unique_ptr<Prepared> prepare_over_segments(const char* kernel, const Call& 
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_row_splits(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_row_splits(const Call& call) {
   require_tensors("row_splits", call, 2);
   if (!are_i64(call.tensors[0]) || !are_i64(call.tensors[1]) ||
       call.tensors[1].shape[0] != call.tensors[0].shape[0] + 1) {
@@ -194,7 +194,7 @@ std::unique_ptr<Prepared> prepare_row_splits(const Call& call) {
   return std::make_unique<RowSplits>(call.tensors[0].shape[0]);
 }
 
-std::unique_ptr<Prepared> prepare_segment_ids(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_segment_ids(const Call& call) {
   require_tensors("segment_ids", call, 2);
   if (!are_i64(call.tensors[0]) || !are_i64(call.tensors[1]) || call.tensors[0].shape[0] < 1) {
     fail_call("segment_ids", call, "splits and ids are i64");
@@ -202,12 +202,12 @@ std::unique_ptr<Prepared> prepare_segment_ids(const Call& call) {
   return std::make_unique<SegmentIds>(call.tensors[0].shape[0] - 1, call.tensors[1].shape[0]);
 }
 
-std::unique_ptr<Prepared> prepare_segment_sum(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_segment_sum(const Call& call) {
   require_tensors("segment_sum", call, 3);
   return prepare_over_segments<SegmentSum>("segment_sum", call);
 }
 
-std::unique_ptr<Prepared> prepare_segment_max(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_segment_max(const Call& call) {
   require_tensors("segment_max", call, 4);
   return prepare_over_segments<SegmentMax>("segment_max", call);
 }

@@ -40,7 +40,7 @@ struct Before {
 };
 
 template <class T>
-class Sort : public Prepared {
+class Sort : public KernelInstance {
  public:
   Sort(const Lines& from, const Lines& to, bool descending, bool gives_values)
       : from_(from), to_(to), descending_(descending), gives_values_(gives_values) {}
@@ -90,7 +90,8 @@ class Sort : public Prepared {
 };
 
 template <class T>
-std::unique_ptr<Prepared> prepare_for(const Call& call, const char* kernel, bool gives_values) {
+std::unique_ptr<KernelInstance> prepare_for(const Call& call, const char* kernel,
+                                            bool gives_values) {
   const std::size_t axis = axis_of(kernel, call);
   return std::make_unique<Sort<T>>(Lines(call.tensors[0].shape, axis),
                                    Lines(call.tensors[1].shape, axis),
@@ -98,7 +99,7 @@ std::unique_ptr<Prepared> prepare_for(const Call& call, const char* kernel, bool
 }
 
 // How many elements of each line are wanted shows in the shape of the result.
-std::unique_ptr<Prepared> prepare(const Call& call, const char* kernel, bool gives_values) {
+std::unique_ptr<KernelInstance> prepare(const Call& call, const char* kernel, bool gives_values) {
   require_tensors(kernel, call, gives_values ? 3 : 2);
   const TensorDescription& x = call.tensors[0];
   const Sizes& result = call.tensors.back().shape;
@@ -122,8 +123,10 @@ std::unique_ptr<Prepared> prepare(const Call& call, const char* kernel, bool giv
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_sort(const Call& call) { return prepare(call, "sort", true); }
-std::unique_ptr<Prepared> prepare_argsort(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_sort(const Call& call) {
+  return prepare(call, "sort", true);
+}
+std::unique_ptr<KernelInstance> prepare_argsort(const Call& call) {
   return prepare(call, "argsort", false);
 }
 

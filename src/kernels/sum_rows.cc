@@ -40,7 +40,7 @@ Entry* sort_by_row(Entry* entries, Entry* spare, std::int64_t count, std::int64_
 }
 
 template <class T>
-class SumRows : public Prepared {
+class SumRows : public KernelInstance {
  public:
   SumRows(std::int64_t count, std::int64_t columns) : count_(count), columns_(columns) {}
 
@@ -59,8 +59,8 @@ class SumRows : public Prepared {
     const Entry* sorted = sort(rows, entries);
     const std::int64_t found = number(sorted, distinct, starts);
 
-    constexpr std::int64_t kLeastPerThread = 16384;  // elements
-    const std::int64_t grain = std::max<std::int64_t>(1, kLeastPerThread / (columns_ + 1));
+    constexpr std::int64_t kMinPerThread = 16384;  // elements
+    const std::int64_t grain = std::max<std::int64_t>(1, kMinPerThread / (columns_ + 1));
     device.run(count_, grain, count_ > grain, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t k = begin; k < std::min(end, found); ++k) {
         add(sorted + starts[k], sorted + starts[k + 1], values, sums + k * columns_);
@@ -110,7 +110,7 @@ class SumRows : public Prepared {
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_sum_rows(const Call& call) {
+std::unique_ptr<KernelInstance> prepare_sum_rows(const Call& call) {
   require_tensors("sum_rows", call, 4);
   const Sizes& rows = call.tensors[0].shape;
   const Sizes& values = call.tensors[1].shape;

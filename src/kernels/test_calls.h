@@ -35,7 +35,7 @@ std::vector<T> run_call(const std::string& kernel, const Call& call,
   std::vector<T> first;
   for (const int threads : {1, 2, 3, 2}) {
     const auto device = device::make_cpu_device(threads);
-    const std::unique_ptr<Prepared> prepared = prepare(call);
+    const std::unique_ptr<KernelInstance> prepared = prepare(call);
     const std::size_t bytes = prepared->workspace_bytes(threads);
     const auto release = [&](void* memory) { device->release(memory, bytes); };
     const std::unique_ptr<void, decltype(release)> workspace(device->allocate(bytes), release);

@@ -34,72 +34,72 @@ constexpr NamedActivation kActivations[] = {
 Value identity(const Value& x, SourceLocation) { return x; }
 
 Value relu(const Value& x, SourceLocation where) {
-  const At at(x, "relu", where);
+  const LocationScope at(x, "relu", where);
   return maximum(x, 0.0);
 }
 
 Value relu6(const Value& x, SourceLocation where) {
-  const At at(x, "relu6", where);
+  const LocationScope at(x, "relu6", where);
   return minimum(maximum(x, 0.0), 6.0);
 }
 
 Value LeakyRelu::operator()(const Value& x, SourceLocation where) const {
-  const At at(x, "leaky_relu", where);
+  const LocationScope at(x, "leaky_relu", where);
   return select(x < 0.0, x * slope, x);
 }
 Value leaky_relu(const Value& x, SourceLocation where) { return LeakyRelu{}(x, where); }
 
 // The branch not taken must not overflow: in the gradient, infinity times zero would be NaN.
 Value Elu::operator()(const Value& x, SourceLocation where) const {
-  const At at(x, "elu", where);
+  const LocationScope at(x, "elu", where);
   return select(x > 0.0, x, (exp(minimum(x, 0.0)) - 1.0) * scale);
 }
 Value elu(const Value& x, SourceLocation where) { return Elu{}(x, where); }
 
 Value gelu(const Value& x, SourceLocation where) {
-  const At at(x, "gelu", where);
+  const LocationScope at(x, "gelu", where);
   return x * 0.5 * (erf(x * kSqrtHalf) + 1.0);
 }
 
 Value gelu_tanh(const Value& x, SourceLocation where) {
-  const At at(x, "gelu_tanh", where);
+  const LocationScope at(x, "gelu_tanh", where);
   const Value inner = (x + x * x * x * 0.044715) * kSqrtTwoByPi;
   return x * 0.5 * (trireme::tanh(inner) + 1.0);
 }
 
 Value silu(const Value& x, SourceLocation where) {
-  const At at(x, "silu", where);
+  const LocationScope at(x, "silu", where);
   return x * trireme::sigmoid(x);
 }
 
 Value mish(const Value& x, SourceLocation where) {
-  const At at(x, "mish", where);
+  const LocationScope at(x, "mish", where);
   return x * trireme::tanh(softplus(x, where));
 }
 
 // max(x, 0) + log(1 + exp(-|x|)) does not overflow.
 Value softplus(const Value& x, SourceLocation where) {
-  const At at(x, "softplus", where);
+  const LocationScope at(x, "softplus", where);
   return maximum(x, 0.0) + log(exp(-abs(x)) + 1.0);
 }
 
 Value hard_sigmoid(const Value& x, SourceLocation where) {
-  const At at(x, "hard_sigmoid", where);
+  const LocationScope at(x, "hard_sigmoid", where);
   return relu6(x + 3.0, where) * (1.0 / 6.0);
 }
 
 Value hard_swish(const Value& x, SourceLocation where) {
-  const At at(x, "hard_swish", where);
+  const LocationScope at(x, "hard_swish", where);
   return x * hard_sigmoid(x, where);
 }
 
 Value tanh(const Value& x, SourceLocation where) {
-  const At at(x, "tanh", where);
+  const LocationScope at(x, "tanh", where);
   return trireme::tanh(x);
 }
 
 Value sigmoid(const Value& x, SourceLocation where) {
-  const At at(x, "sigmoid", where);
+  const LocationScope at(x, "sigmoid", where);
   return trireme::sigmoid(x);
 }
 

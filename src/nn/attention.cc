@@ -26,7 +26,7 @@ void check_operands(const Value& query, const Value& key, const Value& value) {
              "query and key need one constant width, and key and value one number of steps", query);
 }
 
-Value causal_mask(At& at, const Shape& scores) {
+Value causal_mask(LocationScope& at, const Shape& scores) {
   const auto positions = [&](std::size_t from_end) {
     const auto axis = static_cast<std::int64_t>(scores.size() - from_end);
     return at.make("iota", {{"axis", axis}, {"dtype", DType::i32}, {"shape", scores}});
@@ -45,7 +45,7 @@ Value broadcast_key_mask(const Value& key_mask, const Value& scores) {
   return spread(key_mask, scores, {0, scores.rank() - 1});
 }
 
-Value masked(At& at, Value scores, const ScaledDotProductOptions& options) {
+Value masked(LocationScope& at, Value scores, const ScaledDotProductOptions& options) {
   const Shape shape = scores.shape();
   Value allowed;
   const auto allow = [&](const Value& other_mask) {
@@ -88,9 +88,9 @@ void require_sequence(Layer& layer, const Value& x) {
 
 Value scaled_dot_product_attention(const Value& query, const Value& key, const Value& value,
                                    ScaledDotProductOptions options, SourceLocation where) {
-  At at(query, "scaled_dot_product_attention", where);
-  const At at_key(key, "scaled_dot_product_attention", where);
-  const At at_value(value, "scaled_dot_product_attention", where);
+  LocationScope at(query, "scaled_dot_product_attention", where);
+  const LocationScope at_key(key, "scaled_dot_product_attention", where);
+  const LocationScope at_value(value, "scaled_dot_product_attention", where);
   check_operands(query, key, value);
   const double scale = 1 / std::sqrt(static_cast<double>(query.dim(-1).constant()));
   const Value scores = matmul(query, key, {.transpose_b = true}) * scale;
@@ -148,8 +148,8 @@ void check_dense(Layer& layer, const Value& key, const Value& value,
 
 Value multi_head_attention(const Value& query, const Value& key, const Value& value,
                            AttentionOptions options, SourceLocation where) {
-  const At at_key(key, "multi_head_attention", where);
-  const At at_value(value, "multi_head_attention", where);
+  const LocationScope at_key(key, "multi_head_attention", where);
+  const LocationScope at_value(value, "multi_head_attention", where);
   Layer layer(query, "multi_head_attention", options.name, where);
   for (const Value& x : {query, key, value}) require_sequence(layer, x);
   const bool by_row = query.rank() == 2;

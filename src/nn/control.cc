@@ -35,7 +35,7 @@ const Value& first_of(const Values& values, const Values& others) {
 
 Values cond_values(const Value& condition, const std::function<Values()>& yes,
                    const std::function<Values()>& no, SourceLocation where) {
-  nn::At at(condition, "cond", where);
+  nn::LocationScope at(condition, "cond", where);
   ir::Program& program = at.program();
   Body first(program), second(program);
   first.build(yes);
@@ -66,7 +66,7 @@ Value case_from(const Value& index, const std::vector<std::function<Value()>>& b
 
 Value switch_case(const Value& index, const std::vector<std::function<Value()>>& blocks,
                   SourceLocation where) {
-  const nn::At at(index, "switch_case", where);
+  const nn::LocationScope at(index, "switch_case", where);
   if (blocks.empty())
     nn::fail_layer("switch_case", "there is no block", "pass at least one", index);
   return case_from(index, blocks, 0);
@@ -74,7 +74,7 @@ Value switch_case(const Value& index, const std::vector<std::function<Value()>>&
 
 Values if_else(const Value& condition, const Values& xs, const ByRows& yes, const ByRows& no,
                SourceLocation where) {
-  const nn::At at(condition, "if_else", where);
+  const nn::LocationScope at(condition, "if_else", where);
   if (condition.rank() != 1 || condition.dtype() != DType::boolean) {
     nn::fail_layer("if_else", "the condition must be a boolean [n], one for each row",
                    "compare a value [n] with another", condition);
@@ -108,7 +108,7 @@ Values if_else(const Value& condition, const Values& xs, const ByRows& yes, cons
 Values while_values(const Values& initial, const std::function<Value(const Values&)>& condition,
                     const std::function<Values(const Values&)>& body, const WhileOptions& options,
                     SourceLocation where) {
-  nn::At at(first_of(initial, {}), "while_loop", where);
+  nn::LocationScope at(first_of(initial, {}), "while_loop", where);
   ir::Program& program = at.program();
   Body test(program), step(program);
   add_arguments(test, initial);
@@ -122,7 +122,7 @@ ScanResult scan(const Values& initial, const Values& sequences,
                 const std::function<ScanStep(const Values&, const Values&)>& step,
                 const ScanOptions& options, SourceLocation where) {
   const Value& any = first_of(initial, sequences);
-  nn::At at(any, "scan", where);
+  nn::LocationScope at(any, "scan", where);
   ir::Program& program = at.program();
   Dim length = options.length;
   for (const Value& sequence : sequences) {
@@ -178,12 +178,12 @@ Value clamped_index(const Value& values, const Value& index) {
 }  // namespace
 
 Value TensorArray::read(const Value& index, SourceLocation where) const {
-  const nn::At at(values_, "TensorArray::read", where);
+  const nn::LocationScope at(values_, "TensorArray::read", where);
   return gather(values_, clamped_index(values_, index));
 }
 
 TensorArray TensorArray::write(const Value& index, const Value& value, SourceLocation where) const {
-  const nn::At at(values_, "TensorArray::write", where);
+  const nn::LocationScope at(values_, "TensorArray::write", where);
   const Value number = cast(clamped_index(values_, index), {.dtype = DType::i64});
   const Value here = equal(nn::counted(values_, values_.shape(), 0), number);
   std::vector<std::int64_t> axes;

@@ -110,7 +110,7 @@ CrfScores crf_scores(const Value& emissions, const CrfOptions& options, SourceLo
 // the labels so far.
 Value crf_loss(const Value& emissions, const Value& labels, const CrfScores& scores,
                SourceLocation where) {
-  const At at(emissions, "crf_loss", where);
+  const LocationScope at(emissions, "crf_loss", where);
   const Chain chain("crf_loss", emissions, scores);
   require_labels(chain, labels);
   const Value checked_labels =
@@ -132,7 +132,7 @@ Value crf_loss(const Value& emissions, const Value& labels, const CrfScores& sco
 
 // Forward: the best score of each tag and its predecessor. Backward: follows the best path.
 CrfPath crf_decode(const Value& emissions, const CrfScores& scores, SourceLocation where) {
-  const At at(emissions, "crf_decode", where);
+  const LocationScope at(emissions, "crf_decode", where);
   const Chain chain("crf_decode", emissions, scores);
   const Value first = chain.is_first();
   const Value transposed = transpose(scores.transition, {.permutation = {1, 0}});

@@ -29,7 +29,7 @@ void require_logits(const char* what, const Value& logits, std::int64_t blank) {
 
 Value ctc_loss(const Value& logits, const Value& labels, const CtcOptions& options,
                SourceLocation where) {
-  const At at(logits, "ctc_loss", where);
+  const LocationScope at(logits, "ctc_loss", where);
   require_logits("ctc_loss", logits, options.blank);
   const Sequences rows("ctc_loss", logits);
   if (!labels || !is_integer(labels.dtype()) || labels.rank() != 1) {
@@ -49,7 +49,7 @@ Value ctc_loss(const Value& logits, const Value& labels, const CtcOptions& optio
 }
 
 Value ctc_greedy(const Value& logits, const CtcGreedyOptions& options, SourceLocation where) {
-  const At at(logits, "ctc_greedy", where);
+  const LocationScope at(logits, "ctc_greedy", where);
   require_logits("ctc_greedy", logits, options.blank);
   const Sequences sequences("ctc_greedy", logits);
   const Value best = argmax(logits);

@@ -27,14 +27,14 @@ const Value& first_of(const std::vector<Value>& xs) {
 }  // namespace
 
 Value unsqueeze(const Value& x, int axis, SourceLocation where) {
-  const nn::At at(x, "unsqueeze", where);
+  const nn::LocationScope at(x, "unsqueeze", where);
   Shape shape = x.shape();
   shape.insert(shape.begin() + checked_axis("unsqueeze", x, axis, x.rank() + 1), Dim(1));
   return reshape(x, {.shape = shape});
 }
 
 Value squeeze(const Value& x, const Ints& axes, SourceLocation where) {
-  const nn::At at(x, "squeeze", where);
+  const nn::LocationScope at(x, "squeeze", where);
   std::vector<bool> dropped(x.shape().size(), false);
   for (std::size_t i = 0; i < dropped.size(); ++i) {
     dropped[i] = axes.empty() && x.shape()[i] == Dim(1);
@@ -56,7 +56,7 @@ Value squeeze(const Value& x, const Ints& axes, SourceLocation where) {
 
 // Adds an axis for the repetitions before each repeated axis, then merges the two.
 Value tile(const Value& x, const Ints& repeats, SourceLocation where) {
-  const nn::At at(x, "tile", where);
+  const nn::LocationScope at(x, "tile", where);
   const bool negative = std::any_of(repeats.begin(), repeats.end(), [](auto n) { return n < 0; });
   if (repeats.size() != x.shape().size() || negative) {
     nn::fail_layer("tile", "each axis needs one number of repetitions, which must not be negative",
@@ -75,11 +75,11 @@ Value tile(const Value& x, const Ints& repeats, SourceLocation where) {
 
 Value stack(const std::vector<Value>& xs, int axis, SourceLocation where) {
   const Value& first = first_of(xs);
-  const nn::At at(first, "stack", where);
+  const nn::LocationScope at(first, "stack", where);
   const int position = checked_axis("stack", first, axis, first.rank() + 1);
   std::vector<Value> parts;
   for (const Value& x : xs) {
-    const nn::At at_this(x, "stack", where);
+    const nn::LocationScope at_this(x, "stack", where);
     if (x.shape() != first.shape() || x.dtype() != first.dtype()) {
       nn::fail_layer("stack", "the values differ: " + first.str() + ", " + x.str(),
                      "reshape or cast them to one type", x);
@@ -90,7 +90,7 @@ Value stack(const std::vector<Value>& xs, int axis, SourceLocation where) {
 }
 
 std::vector<Value> split(const Value& x, const Ints& sizes, int axis, SourceLocation where) {
-  const nn::At at(x, "split", where);
+  const nn::LocationScope at(x, "split", where);
   const auto position = static_cast<std::size_t>(checked_axis("split", x, axis, x.rank()));
   std::int64_t total = 0;
   for (const std::int64_t size : sizes) {
@@ -118,7 +118,7 @@ std::vector<Value> split(const Value& x, const Ints& sizes, int axis, SourceLoca
 
 std::vector<Value> split_evenly(const Value& x, std::int64_t parts, int axis,
                                 SourceLocation where) {
-  const nn::At at(x, "split_evenly", where);
+  const nn::LocationScope at(x, "split_evenly", where);
   const Dim& size = x.dim(checked_axis("split_evenly", x, axis, x.rank()));
   if (parts < 1 || !size.is_constant() || size.constant() % parts != 0) {
     nn::fail_layer("split_evenly",
@@ -130,7 +130,7 @@ std::vector<Value> split_evenly(const Value& x, std::int64_t parts, int axis,
 }
 
 Value clamp(const Value& x, double low, double high, SourceLocation where) {
-  const nn::At at(x, "clamp", where);
+  const nn::LocationScope at(x, "clamp", where);
   if (!(low <= high)) {
     nn::fail_layer("clamp", "low must not be above high, and neither may be NaN", "", x);
   }
@@ -140,7 +140,7 @@ Value clamp(const Value& x, double low, double high, SourceLocation where) {
 }
 
 Value one_hot(const Value& labels, std::int64_t depth, DType dtype, SourceLocation where) {
-  nn::At at(labels, "one_hot", where);
+  nn::LocationScope at(labels, "one_hot", where);
   if (!is_integer(labels.dtype())) {
     nn::fail_layer("one_hot", "labels must be integers", "cast them to i64", labels);
   }

@@ -99,7 +99,7 @@ Value Generation::static_input(const Value& x) {
 }
 
 Value Generation::memory(const MemoryOptions& options, const SourceLocation& where) {
-  const At at(options_.over, "Step::memory", where);
+  const LocationScope at(options_.over, "Step::memory", where);
   const Value init = outside([&] {
     const Dim& rows = options.init ? examples_ : rows_;
     const Value first = initial_memory(options, rows, *outside_, where);

@@ -89,7 +89,8 @@ class Generation : public StepBuilder {
 
   GenerationOptions options_;
   SourceLocation where_;
-  std::optional<At> at_;  // empty while the user's step runs, because its ops have their own lines
+  std::optional<LocationScope>
+      at_;  // empty while the user's step runs, because its ops have their own lines
   ir::Program& program_;
   ir::Block* outside_;
   Dim examples_, rows_;

@@ -7,7 +7,7 @@
 
 namespace trireme::nn {
 
-At::At(const Value& x, const char* what, const SourceLocation& where) {
+LocationScope::LocationScope(const Value& x, const char* what, const SourceLocation& where) {
   if (!x) {
     std::string file = where.file_name();
     file.erase(0, file.find_last_of('/') + 1);
@@ -21,7 +21,7 @@ At::At(const Value& x, const char* what, const SourceLocation& where) {
   guard_.emplace(*builder_, location_);
 }
 
-Value At::make(std::string_view op, Attributes attributes) {
+Value LocationScope::make(std::string_view op, Attributes attributes) {
   return Value(builder_->make(op, {}, std::move(attributes)));
 }
 
@@ -35,7 +35,7 @@ std::string layer_path(ir::Builder& builder, const char* stem, const std::string
 }  // namespace
 
 Layer::Layer(const Value& x, const char* stem, const std::string& name, const SourceLocation& where)
-    : At(x, stem, where), guard_(builder(), layer_path(builder(), stem, name)), x_(x) {}
+    : LocationScope(x, stem, where), guard_(builder(), layer_path(builder(), stem, name)), x_(x) {}
 
 Value Layer::parameter(std::string_view name, DType dtype, const Shape& shape,
                        const Initializer& initializer, bool trainable,

@@ -15,12 +15,12 @@ namespace trireme::nn {
 
 // While an object lives, new ops get the line of the caller of the layer. The outermost object
 // determines the line.
-class At {
+class LocationScope {
  public:
   // Error(usage) if x is empty.
-  At(const Value& x, const char* what, const SourceLocation& where);
-  At(const At&) = delete;
-  At& operator=(const At&) = delete;
+  LocationScope(const Value& x, const char* what, const SourceLocation& where);
+  LocationScope(const LocationScope&) = delete;
+  LocationScope& operator=(const LocationScope&) = delete;
 
   ir::Builder& builder() const { return *builder_; }
   ir::Program& program() const { return builder_->program(); }
@@ -34,7 +34,7 @@ class At {
 };
 
 // For a layer with parameters: also opens a scope called `name`, or a unique name made from `stem`.
-class Layer : public At {
+class Layer : public LocationScope {
  public:
   Layer(const Value& x, const char* stem, const std::string& name, const SourceLocation& where);
 

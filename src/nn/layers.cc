@@ -22,7 +22,7 @@ Value linear(const Value& x, LinearOptions options, SourceLocation where) {
 }
 
 Value flatten(const Value& x, SourceLocation where) {
-  const At at(x, "flatten", where);
+  const LocationScope at(x, "flatten", where);
   if (x.rank() < 1) fail_layer("flatten", "a scalar has no axes", "", x);
   const Shape rest(x.shape().begin() + 1, x.shape().end());
   return reshape(x, {.shape = {x.dim(0), product(rest)}});
@@ -54,7 +54,7 @@ Value prelu(const Value& x, PreluOptions options, SourceLocation where) {
 }
 
 Value maxout(const Value& x, MaxoutOptions options, SourceLocation where) {
-  const At at(x, "maxout", where);
+  const LocationScope at(x, "maxout", where);
   const int axis = options.axis < 0 ? options.axis + x.rank() : options.axis;
   if (axis < 0 || axis >= x.rank()) {
     fail_layer("maxout", "there is no axis " + std::to_string(options.axis), "", x);
@@ -76,8 +76,8 @@ Value maxout(const Value& x, MaxoutOptions options, SourceLocation where) {
 // epsilon^2 is the minimum of the squared lengths: the root of zero would have no gradient.
 Value cosine_similarity(const Value& a, const Value& b, CosineOptions options,
                         SourceLocation where) {
-  const At at(a, "cosine_similarity", where);
-  const At at_b(b, "cosine_similarity", where);
+  const LocationScope at(a, "cosine_similarity", where);
+  const LocationScope at_b(b, "cosine_similarity", where);
   if (a.shape() != b.shape() || a.dtype() != b.dtype() || !is_arithmetic_float(a.dtype())) {
     fail_layer("cosine_similarity",
                "both values must have one float type: " + a.str() + ", " + b.str(),

@@ -24,14 +24,14 @@ int checked_axis(const Value& x, int axis, const char* what) {
 }  // namespace
 
 Value softmax(const Value& x, int axis, SourceLocation where) {
-  const nn::At at(x, "softmax", where);
+  const nn::LocationScope at(x, "softmax", where);
   axis = checked_axis(x, axis, "softmax");
   const Value e = exp(shifted(x, axis));
   return e / nn::spread(sum(e, {.axes = {axis}}), x, nn::axes_but(axis, x.rank()));
 }
 
 Value log_softmax(const Value& x, int axis, SourceLocation where) {
-  const nn::At at(x, "log_softmax", where);
+  const nn::LocationScope at(x, "log_softmax", where);
   axis = checked_axis(x, axis, "log_softmax");
   const Value z = shifted(x, axis);
   const Value total = log(sum(exp(z), {.axes = {axis}}));
@@ -79,7 +79,7 @@ void require_option(bool holds, const char* what, const std::string& message, co
   if (!holds) fail_layer(what, message, "", x);
 }
 
-Value label_mask(At& at, const Value& logits, const Value& label) {
+Value label_mask(LocationScope& at, const Value& logits, const Value& label) {
   const int rank = logits.rank();
   const std::int64_t last = rank - 1;
   const Value classes =
@@ -91,8 +91,8 @@ Value label_mask(At& at, const Value& logits, const Value& label) {
 // scatter in the gradient, so that it stays one fused kernel.
 Value cross_entropy(const Value& logits, const Value& label, CrossEntropyOptions options,
                     SourceLocation where) {
-  At at(logits, "cross_entropy", where);
-  const At at_label(label, "cross_entropy", where);
+  LocationScope at(logits, "cross_entropy", where);
+  const LocationScope at_label(label, "cross_entropy", where);
   require_labels("cross_entropy", logits, label);
   const double smoothing = options.label_smoothing;
   if (!(smoothing >= 0 && smoothing < 1)) {
@@ -107,26 +107,26 @@ Value cross_entropy(const Value& logits, const Value& label, CrossEntropyOptions
 
 // max(x, 0) - x t + log(1 + exp(-|x|)) does not overflow.
 Value binary_cross_entropy_with_logits(const Value& x, const Value& target, SourceLocation where) {
-  const At at(x, "binary_cross_entropy_with_logits", where);
+  const LocationScope at(x, "binary_cross_entropy_with_logits", where);
   require_same("binary_cross_entropy_with_logits", x, target);
   return softplus(x, where) - x * target;
 }
 
 Value mse(const Value& x, const Value& target, SourceLocation where) {
-  const At at(x, "mse", where);
+  const LocationScope at(x, "mse", where);
   require_same("mse", x, target);
   const Value d = x - target;
   return d * d;
 }
 
 Value l1(const Value& x, const Value& target, SourceLocation where) {
-  const At at(x, "l1", where);
+  const LocationScope at(x, "l1", where);
   require_same("l1", x, target);
   return abs(x - target);
 }
 
 Value huber(const Value& x, const Value& target, HuberOptions options, SourceLocation where) {
-  const At at(x, "huber", where);
+  const LocationScope at(x, "huber", where);
   require_same("huber", x, target);
   const Value d = x - target;
   const Value size = abs(d);

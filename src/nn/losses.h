@@ -29,6 +29,6 @@ std::int64_t require_table(Layer& layer, const Value& hidden, const Value& label
 // Returns booleans with the logits' shape: whether an element belongs to the label. A comparison
 // selects the label's element without a gather and without a scatter in the gradient, so that it
 // stays one fused kernel.
-Value label_mask(At& at, const Value& logits, const Value& label);
+Value label_mask(LocationScope& at, const Value& logits, const Value& label);
 
 }  // namespace trireme::nn

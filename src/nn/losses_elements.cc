@@ -28,7 +28,7 @@ Value stirling(const Value& target) {
 
 Value smooth_l1(const Value& x, const Value& target, SmoothL1Options options,
                 SourceLocation where) {
-  const At at(x, "smooth_l1", where);
+  const LocationScope at(x, "smooth_l1", where);
   require_same("smooth_l1", x, target);
   require_option(options.beta > 0, "smooth_l1", "beta must be above 0", x);
   const Value d = x - target;
@@ -37,13 +37,13 @@ Value smooth_l1(const Value& x, const Value& target, SmoothL1Options options,
 }
 
 Value hinge(const Value& x, const Value& target, HingeOptions options, SourceLocation where) {
-  const At at(x, "hinge", where);
+  const LocationScope at(x, "hinge", where);
   return margin_shortfall("hinge", x, target, options.margin);
 }
 
 Value squared_hinge(const Value& x, const Value& target, HingeOptions options,
                     SourceLocation where) {
-  const At at(x, "squared_hinge", where);
+  const LocationScope at(x, "squared_hinge", where);
   const Value shortfall = margin_shortfall("squared_hinge", x, target, options.margin);
   return shortfall * shortfall;
 }
@@ -51,7 +51,7 @@ Value squared_hinge(const Value& x, const Value& target, HingeOptions options,
 // With z = (2 target - 1) x, p_t is sigmoid(z). So -log p_t is softplus(-z), and log(1 - p_t) is
 // -softplus(z). Nothing overflows, and no power of 0 is computed.
 Value focal(const Value& x, const Value& target, FocalOptions options, SourceLocation where) {
-  const At at(x, "focal", where);
+  const LocationScope at(x, "focal", where);
   require_same("focal", x, target);
   require_option(options.gamma >= 0, "focal", "gamma must not be negative", x);
   require_option(options.alpha >= 0 && options.alpha <= 1, "focal", "alpha must be in [0, 1]", x);
@@ -62,7 +62,7 @@ Value focal(const Value& x, const Value& target, FocalOptions options, SourceLoc
 
 Value dice(const Value& probability, const Value& target, DiceOptions options,
            SourceLocation where) {
-  const At at(probability, "dice", where);
+  const LocationScope at(probability, "dice", where);
   require_same("dice", probability, target);
   require_option(probability.rank() >= 2, "dice",
                  "the value needs axes after the batch to compute the overlap over", probability);
@@ -75,7 +75,7 @@ Value dice(const Value& probability, const Value& target, DiceOptions options,
 
 Value kl_divergence(const Value& log_q, const Value& p, KlDivergenceOptions options,
                     SourceLocation where) {
-  const At at(log_q, "kl_divergence", where);
+  const LocationScope at(log_q, "kl_divergence", where);
   require_same("kl_divergence", log_q, p);
   if (options.log_target) return exp(p) * (p - log_q);
   constexpr double kTiny = 1e-37;  // the logarithm must be finite also where it is not selected
@@ -84,7 +84,7 @@ Value kl_divergence(const Value& log_q, const Value& p, KlDivergenceOptions opti
 
 Value poisson_nll(const Value& x, const Value& target, PoissonNllOptions options,
                   SourceLocation where) {
-  const At at(x, "poisson_nll", where);
+  const LocationScope at(x, "poisson_nll", where);
   require_same("poisson_nll", x, target);
   const Value nll = options.log_input ? exp(x) - target * x : x - target * log(x + options.epsilon);
   return options.full ? nll + stirling(target) : nll;

@@ -45,7 +45,7 @@ Value blend_by_similarity(const Value& similar, const Value& loss, const Value& 
 
 Value multi_class_hinge(const Value& logits, const Value& label, MultiClassHingeOptions options,
                         SourceLocation where) {
-  At at(logits, "multi_class_hinge", where);
+  LocationScope at(logits, "multi_class_hinge", where);
   require_labels("multi_class_hinge", logits, label);
   const int rank = logits.rank();
   const Value is_label = label_mask(at, logits, label);
@@ -59,7 +59,7 @@ Value multi_class_hinge(const Value& logits, const Value& label, MultiClassHinge
 // Keeps 1 - p above 0, because a power of 0 has no gradient.
 Value focal_cross_entropy(const Value& logits, const Value& label, FocalCrossEntropyOptions options,
                           SourceLocation where) {
-  At at(logits, "focal_cross_entropy", where);
+  LocationScope at(logits, "focal_cross_entropy", where);
   require_labels("focal_cross_entropy", logits, label);
   require_option(options.gamma >= 0, "focal_cross_entropy", "gamma must not be negative", logits);
   const Value nll = cross_entropy(logits, label, {}, where);
@@ -70,7 +70,7 @@ Value focal_cross_entropy(const Value& logits, const Value& label, FocalCrossEnt
 
 Value margin_ranking(const Value& a, const Value& b, const Value& order,
                      MarginRankingOptions options, SourceLocation where) {
-  const At at(a, "margin_ranking", where);
+  const LocationScope at(a, "margin_ranking", where);
   require_same("margin_ranking", a, b);
   require_same("margin_ranking", a, order);
   return maximum(options.margin - order * (a - b), 0.0);
@@ -78,7 +78,7 @@ Value margin_ranking(const Value& a, const Value& b, const Value& order,
 
 Value triplet_margin(const Value& anchor, const Value& positive, const Value& negative,
                      TripletMarginOptions options, SourceLocation where) {
-  const At at(anchor, "triplet_margin", where);
+  const LocationScope at(anchor, "triplet_margin", where);
   require_pair("triplet_margin", anchor, positive);
   require_pair("triplet_margin", anchor, negative);
   const Value near = distance(anchor, positive, options.epsilon);
@@ -89,7 +89,7 @@ Value triplet_margin(const Value& anchor, const Value& positive, const Value& ne
 
 Value cosine_embedding(const Value& a, const Value& b, const Value& similar,
                        CosineEmbeddingOptions options, SourceLocation where) {
-  const At at(a, "cosine_embedding", where);
+  const LocationScope at(a, "cosine_embedding", where);
   require_pair("cosine_embedding", a, b);
   require_similar("cosine_embedding", a, similar);
   const Value c = cosine(a, b);
@@ -98,7 +98,7 @@ Value cosine_embedding(const Value& a, const Value& b, const Value& similar,
 
 Value contrastive(const Value& a, const Value& b, const Value& similar, ContrastiveOptions options,
                   SourceLocation where) {
-  const At at(a, "contrastive", where);
+  const LocationScope at(a, "contrastive", where);
   require_pair("contrastive", a, b);
   require_similar("contrastive", a, similar);
   constexpr double kTiny = 1e-30;  // for equal vectors: the root of 0 has no gradient

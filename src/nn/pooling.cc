@@ -11,7 +11,7 @@ namespace {
 
 Value global(const Value& x, const char* what, SourceLocation where,
              const std::function<Value(const Value&)>& reduce) {
-  const At at(x, what, where);
+  const LocationScope at(x, what, where);
   require_image(x, what);
   return reduce(x);
 }
@@ -42,7 +42,7 @@ std::optional<Pair> even_bins(const Pair& from, const Pair& to) {
   return Pair(from.height / to.height, from.width / to.width);
 }
 
-Value iota_along(At& at, const Shape& shape, std::int64_t axis) {
+Value iota_along(LocationScope& at, const Shape& shape, std::int64_t axis) {
   return at.make("iota", {{"axis", axis}, {"dtype", DType::i64}, {"shape", shape}});
 }
 
@@ -57,7 +57,7 @@ Value bin_end(const Value& number, std::int64_t from, std::int64_t to) {
 }
 
 // Averages bins of the last axis: a product with the matrix [from, to] of their weights.
-Value means_along_width(At& at, const Value& x, std::int64_t to) {
+Value means_along_width(LocationScope& at, const Value& x, std::int64_t to) {
   const std::int64_t from = x.dim(3).constant();
   if (from == to) return x;
   const Value bin = iota_along(at, {to}, 0);
@@ -71,7 +71,7 @@ Value means_along_width(At& at, const Value& x, std::int64_t to) {
 
 // Bins shorter than the longest repeat their last element, which does not change the maximum. A
 // gradient shared by equal elements is summed again.
-Value maxima_along(At& at, const Value& x, int axis, std::int64_t to) {
+Value maxima_along(LocationScope& at, const Value& x, int axis, std::int64_t to) {
   const std::int64_t from = x.dim(axis).constant();
   if (from == to) return x;
   std::int64_t longest = 0;
@@ -91,8 +91,8 @@ Value swapped(const Value& x) { return transpose(x, {.permutation = {0, 1, 3, 2}
 
 // Gathers the elements of every window along an axis: [..., size, ...] to
 // [..., windows, kernel, ...].
-Value windows_along(At& at, const Value& x, int axis, std::int64_t kernel, std::int64_t stride,
-                    std::int64_t dilation) {
+Value windows_along(LocationScope& at, const Value& x, int axis, std::int64_t kernel,
+                    std::int64_t stride, std::int64_t dilation) {
   const std::int64_t size = x.dim(axis).constant();
   const std::int64_t span = dilation * (kernel - 1) + 1;
   if (size < span) {
@@ -117,7 +117,7 @@ Value windows_along(At& at, const Value& x, int axis, std::int64_t kernel, std::
 }  // namespace
 
 Value max_pool(const Value& x, PoolOptions options, SourceLocation where) {
-  const At at(x, "max_pool", where);
+  const LocationScope at(x, "max_pool", where);
   require_image(x, "max_pool");
   const Pair stride = options.stride.value_or(options.kernel);
   return trireme::max_pool(x, {.kernel = list(options.kernel),
@@ -128,7 +128,7 @@ Value max_pool(const Value& x, PoolOptions options, SourceLocation where) {
 }
 
 Value avg_pool(const Value& x, PoolOptions options, SourceLocation where) {
-  const At at(x, "avg_pool", where);
+  const LocationScope at(x, "avg_pool", where);
   require_image(x, "avg_pool");
   const Pair stride = options.stride.value_or(options.kernel);
   return trireme::avg_pool(
@@ -149,7 +149,7 @@ Value global_max_pool(const Value& x, SourceLocation where) {
 }
 
 Value adaptive_avg_pool(const Value& x, Pair size, SourceLocation where) {
-  At at(x, "adaptive_avg_pool", where);
+  LocationScope at(x, "adaptive_avg_pool", where);
   check_adaptive(x, size, "adaptive_avg_pool");
   if (const auto bin = even_bins(size_of_image(x), size)) return avg_pool(x, {.kernel = *bin});
   const Value wide = means_along_width(at, x, size.width);
@@ -157,14 +157,14 @@ Value adaptive_avg_pool(const Value& x, Pair size, SourceLocation where) {
 }
 
 Value adaptive_max_pool(const Value& x, Pair size, SourceLocation where) {
-  At at(x, "adaptive_max_pool", where);
+  LocationScope at(x, "adaptive_max_pool", where);
   check_adaptive(x, size, "adaptive_max_pool");
   if (const auto bin = even_bins(size_of_image(x), size)) return max_pool(x, {.kernel = *bin});
   return maxima_along(at, maxima_along(at, x, 3, size.width), 2, size.height);
 }
 
 Value im2sequence(const Value& x, Im2SequenceOptions options, SourceLocation where) {
-  At at(x, "im2sequence", where);
+  LocationScope at(x, "im2sequence", where);
   require_image(x, "im2sequence");
   const Pair stride = options.stride.value_or(options.kernel);
   const auto min_side = [&](const Pair& pair) { return std::min(pair.height, pair.width); };

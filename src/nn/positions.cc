@@ -39,7 +39,7 @@ Value add_sinusoidal_positions(const Value& x, SourceLocation where) {
 }
 
 Value add_sinusoidal_positions(const Value& x, const Value& positions, SourceLocation where) {
-  const At at(positions, "sinusoidal_positions", where);
+  const LocationScope at(positions, "sinusoidal_positions", where);
   Layer layer(x, "sinusoidal_positions", "", where);
   require_sequence(layer, x);
   layer.require(x.rank() == 2 && positions.rank() == 1 && is_integer(positions.dtype()) &&

@@ -13,7 +13,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-Value iota_to(nn::At& at, std::int64_t count) {
+Value iota_to(nn::LocationScope& at, std::int64_t count) {
   return at.make("iota",
                  {{"axis", std::int64_t{0}}, {"dtype", DType::i64}, {"shape", Shape{count}}});
 }
@@ -22,8 +22,8 @@ Value iota_to(nn::At& at, std::int64_t count) {
 
 struct Padding {
   const char* name;
-  std::int64_t
-      most;  // maximum padding of a side of an axis of size n is n + most; kAnyNumber: no limit
+  // The maximum padding of a side of an axis of size n is n + max; kAnyNumber: no limit.
+  std::int64_t max;
   // Returns the source element for the i64 position `place`, relative to the first element of an
   // axis of size n.
   std::function<Value(const Value& place, double n)> source;
@@ -37,7 +37,7 @@ void check(const Padding& padding, const Value& x, const Ints& low, const Ints& 
                    "0 leaves an axis unchanged", x);
   }
   for (std::size_t i = 0; i < low.size(); ++i) {
-    const std::int64_t most = std::max(low[i], high[i]);
+    const std::int64_t largest = std::max(low[i], high[i]);
     if (low[i] == 0 && high[i] == 0) continue;
     const std::string axis = "axis " + std::to_string(i);
     if (low[i] < 0 || high[i] < 0) {
@@ -48,9 +48,9 @@ void check(const Padding& padding, const Value& x, const Ints& low, const Ints& 
     if (!size.is_constant() || size.constant() < 1) {
       nn::fail_layer(padding.name, axis + " must have a constant size of at least 1", "", x);
     }
-    if (padding.most != kAnyNumber && most > size.constant() + padding.most) {
+    if (padding.max != kAnyNumber && largest > size.constant() + padding.max) {
       nn::fail_layer(padding.name,
-                     axis + " has " + size.str() + " elements: " + std::to_string(most) +
+                     axis + " has " + size.str() + " elements: " + std::to_string(largest) +
                          " on one side are too many",
                      "pad_edge() supports any number", x);
     }
@@ -59,7 +59,7 @@ void check(const Padding& padding, const Value& x, const Ints& low, const Ints& 
 
 Value padded(const Padding& padding, const Value& x, const Ints& low, const Ints& high,
              SourceLocation where) {
-  nn::At at(x, padding.name, where);
+  nn::LocationScope at(x, padding.name, where);
   check(padding, x, low, high);
   Value y = x;
   for (std::size_t i = 0; i < low.size(); ++i) {
@@ -90,7 +90,7 @@ void check_image(const char* what, const Value& x, std::int64_t height, std::int
   }
 }
 
-Value nearest_along(nn::At& at, const Value& x, int axis, std::int64_t size) {
+Value nearest_along(nn::LocationScope& at, const Value& x, int axis, std::int64_t size) {
   const std::int64_t from = x.dim(axis).constant();
   if (from == size) return x;
   const Value place = iota_to(at, size) * static_cast<double>(from) / static_cast<double>(size);
@@ -99,7 +99,7 @@ Value nearest_along(nn::At& at, const Value& x, int axis, std::int64_t size) {
 
 // The source position is ((2 i + 1) from - size) / (2 size), computed in integers so that it is
 // exact.
-Value bilinear_along(nn::At& at, const Value& x, int axis, std::int64_t size) {
+Value bilinear_along(nn::LocationScope& at, const Value& x, int axis, std::int64_t size) {
   const std::int64_t from = x.dim(axis).constant();
   if (from == size) return x;
   const auto unit = static_cast<double>(2 * size);
@@ -134,14 +134,14 @@ Value pad_circular(const Value& x, const Ints& low, const Ints& high, SourceLoca
 
 Value resize_nearest(const Value& x, std::int64_t height, std::int64_t width,
                      SourceLocation where) {
-  nn::At at(x, "resize_nearest", where);
+  nn::LocationScope at(x, "resize_nearest", where);
   check_image("resize_nearest", x, height, width);
   return nearest_along(at, nearest_along(at, x, 2, height), 3, width);
 }
 
 Value resize_bilinear(const Value& x, std::int64_t height, std::int64_t width,
                       SourceLocation where) {
-  nn::At at(x, "resize_bilinear", where);
+  nn::LocationScope at(x, "resize_bilinear", where);
   check_image("resize_bilinear", x, height, width);
   if (!is_arithmetic_float(x.dtype())) {
     nn::fail_layer("resize_bilinear", "images must have a float dtype", "cast them to f32", x);

@@ -148,7 +148,7 @@ Value RnnBuilder::memory(const MemoryOptions& options, const SourceLocation& whe
         "Step::memory: the sequences that the step runs along are not known yet\n  hint   call "
         "input() first, or set RnnOptions::over");
   }
-  const At at(Value(splits_), "Step::memory", where);
+  const LocationScope at(Value(splits_), "Step::memory", where);
   const Value init = initial_memory(options, batch_, *outside_, where);
   ir::Type type = init.get()->type;
   type.shape[0] = active_;

@@ -59,9 +59,9 @@ Value by_row(const Value& per_row, const Value& like) { return spread(per_row, l
 
 namespace trireme::sequence {
 
-using nn::At;
 using nn::by_row;
 using nn::counted;
+using nn::LocationScope;
 using nn::Sequences;
 
 namespace {
@@ -81,69 +81,69 @@ Value row_of(const Sequences& sequences, const Value& x, const Value& index) {
 }  // namespace
 
 Value splits(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::splits", where);
+  const LocationScope at(x, "sequence::splits", where);
   return nn::splits_of("sequence::splits", x);
 }
 
 Value lengths(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::lengths", where);
+  const LocationScope at(x, "sequence::lengths", where);
   return Sequences("sequence::lengths", x).lengths();
 }
 
 Value ids(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::ids", where);
+  const LocationScope at(x, "sequence::ids", where);
   return Sequences("sequence::ids", x).ids();
 }
 
 Value positions(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::positions", where);
+  const LocationScope at(x, "sequence::positions", where);
   return Sequences("sequence::positions", x).positions();
 }
 
 Value sum(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::sum", where);
+  const LocationScope at(x, "sequence::sum", where);
   return segment_sum(x, nn::splits_of("sequence::sum", x));
 }
 
 Value mean(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::mean", where);
+  const LocationScope at(x, "sequence::mean", where);
   const Sequences sequences("sequence::mean", x);
   const Value total = segment_sum(x, sequences.splits);
   return total / number_of_rows(sequences, total);
 }
 
 Value sqrt_n(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::sqrt_n", where);
+  const LocationScope at(x, "sequence::sqrt_n", where);
   const Sequences sequences("sequence::sqrt_n", x);
   const Value total = segment_sum(x, sequences.splits);
   return total * rsqrt(number_of_rows(sequences, total));
 }
 
 Value max(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::max", where);
+  const LocationScope at(x, "sequence::max", where);
   return segment_max(x, nn::splits_of("sequence::max", x))[0];
 }
 
 Value min(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::min", where);
+  const LocationScope at(x, "sequence::min", where);
   return -segment_max(-x, nn::splits_of("sequence::min", x))[0];
 }
 
 Value first(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::first", where);
+  const LocationScope at(x, "sequence::first", where);
   const Sequences sequences("sequence::first", x);
   return row_of(sequences, x, sequences.begins());
 }
 
 Value last(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::last", where);
+  const LocationScope at(x, "sequence::last", where);
   const Sequences sequences("sequence::last", x);
   return row_of(sequences, x, sequences.ends() - 1.0);
 }
 
 // Subtracts the maximum of each sequence and column first.
 Value softmax(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::softmax", where);
+  const LocationScope at(x, "sequence::softmax", where);
   const Sequences sequences("sequence::softmax", x);
   const Value ids = sequences.ids();
   const Value largest = segment_max(stop_gradient(x), sequences.splits)[0];
@@ -152,14 +152,14 @@ Value softmax(const Value& x, SourceLocation where) {
 }
 
 Value reverse(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::reverse", where);
+  const LocationScope at(x, "sequence::reverse", where);
   const Sequences sequences("sequence::reverse", x);
   const Value ends = sequences.begins() + sequences.ends() - 1.0;
   return gather(x, gather(ends, sequences.ids()) - counted(x, {sequences.rows}, 0));
 }
 
 Value expand(const Value& x, const Value& like, SourceLocation where) {
-  const At at(x, "sequence::expand", where);
+  const LocationScope at(x, "sequence::expand", where);
   const Sequences sequences("sequence::expand", like);
   if (x.rank() == 0 || x.dim(0) != sequences.count) {
     nn::fail_layer(
@@ -201,7 +201,7 @@ Value largest_rows(const Sequences& sequences, const Value& x, std::int64_t k) {
 }  // namespace
 
 Value top_k(const Value& x, const TopKOptions& options, SourceLocation where) {
-  const At at(x, "sequence::top_k", where);
+  const LocationScope at(x, "sequence::top_k", where);
   const Sequences sequences("sequence::top_k", x);
   if (options.k < 1) nn::fail_layer("sequence::top_k", "k must be at least 1", "", x);
   const Shape row(x.shape().begin() + 1, x.shape().end());

@@ -9,9 +9,9 @@
 
 namespace trireme::sequence {
 
-using nn::At;
 using nn::by_row;
 using nn::counted;
+using nn::LocationScope;
 using nn::Sequences;
 
 namespace {
@@ -24,7 +24,7 @@ Value column_positions(const Sequences& sequences, const Dim& length) {
 }  // namespace
 
 Dim longest(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::longest", where);
+  const LocationScope at(x, "sequence::longest", where);
   const Value lengths = Sequences("sequence::longest", x).lengths();
   const Value max_length =
       reduce_max(trireme::pad(lengths, {.low = {0}, .high = {1}, .value = 1}), {.keep = true});
@@ -32,14 +32,14 @@ Dim longest(const Value& x, SourceLocation where) {
 }
 
 Value mask(const Value& like, const Dim& length, SourceLocation where) {
-  const At at(like, "sequence::mask", where);
+  const LocationScope at(like, "sequence::mask", where);
   const Sequences sequences("sequence::mask", like);
   const Value position = column_positions(sequences, length);
   return position < by_row(sequences.lengths(), position);
 }
 
 Value pad(const Value& x, const Dim& length, double fill, SourceLocation where) {
-  const At at(x, "sequence::pad", where);
+  const LocationScope at(x, "sequence::pad", where);
   const Sequences sequences("sequence::pad", x);
   const Value position = column_positions(sequences, length);
   const Value inside = position < by_row(sequences.lengths(), position);
@@ -49,7 +49,7 @@ Value pad(const Value& x, const Dim& length, double fill, SourceLocation where) 
 }
 
 Value unpad(const Value& x, const Value& like, SourceLocation where) {
-  const At at(x, "sequence::unpad", where);
+  const LocationScope at(x, "sequence::unpad", where);
   const Sequences sequences("sequence::unpad", like);
   if (x.rank() < 2 || x.dim(0) != sequences.count) {
     nn::fail_layer("sequence::unpad",

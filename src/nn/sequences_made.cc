@@ -10,9 +10,9 @@
 
 namespace trireme::sequence {
 
-using nn::At;
 using nn::by_row;
 using nn::counted;
+using nn::LocationScope;
 using nn::Sequences;
 
 namespace {
@@ -41,14 +41,14 @@ Value joined(const Value& a, const Value& b) {
 }  // namespace
 
 Value concat(const std::vector<Value>& xs, SourceLocation where) {
-  const At at(xs.empty() ? Value() : xs[0], "sequence::concat", where);
+  const LocationScope at(xs.empty() ? Value() : xs[0], "sequence::concat", where);
   Value all = xs[0];
   for (std::size_t i = 1; i < xs.size(); ++i) all = joined(all, xs[i]);
   return all;
 }
 
 Value expand_sequences(const Value& x, const Value& like, SourceLocation where) {
-  const At at(x, "sequence::expand_sequences", where);
+  const LocationScope at(x, "sequence::expand_sequences", where);
   const Sequences given("sequence::expand_sequences", x);
   const Sequences wanted("sequence::expand_sequences", like);
   require_same_sequences("sequence::expand_sequences", given, wanted, like);
@@ -58,7 +58,7 @@ Value expand_sequences(const Value& x, const Value& like, SourceLocation where) 
 }
 
 Value slice(const Value& x, const Value& offset, const Value& length, SourceLocation where) {
-  const At at(x, "sequence::slice", where);
+  const LocationScope at(x, "sequence::slice", where);
   const Sequences sequences("sequence::slice", x);
   const Value all = sequences.lengths();
   const Value from = minimum(maximum(offset, 0.0), all);
@@ -67,7 +67,7 @@ Value slice(const Value& x, const Value& offset, const Value& length, SourceLoca
 }
 
 Value filter(const Value& x, const Value& keep, SourceLocation where) {
-  const At at(x, "sequence::filter", where);
+  const LocationScope at(x, "sequence::filter", where);
   const Sequences sequences("sequence::filter", x);
   const Value kept = cast(keep, {.dtype = DType::i64});
   const Sequences part(segment_sum(kept, sequences.splits), sequences.rows);
@@ -76,7 +76,7 @@ Value filter(const Value& x, const Value& keep, SourceLocation where) {
 }
 
 Value erase(const Value& x, const std::vector<std::int64_t>& unwanted, SourceLocation where) {
-  const At at(x, "sequence::erase", where);
+  const LocationScope at(x, "sequence::erase", where);
   Value keep;
   for (const std::int64_t id : unwanted) {
     const Value other = not_equal(x, static_cast<double>(id));
@@ -87,7 +87,7 @@ Value erase(const Value& x, const std::vector<std::int64_t>& unwanted, SourceLoc
 
 Value windows(const Value& x, std::int64_t size, double fill, std::int64_t first,
               SourceLocation where) {
-  const At at(x, "sequence::windows", where);
+  const LocationScope at(x, "sequence::windows", where);
   const Sequences sequences("sequence::windows", x);
   if (size < 1) nn::fail_layer("sequence::windows", "a window must have at least one row", "", x);
   const Shape shape{sequences.rows, size};
@@ -100,7 +100,7 @@ Value windows(const Value& x, std::int64_t size, double fill, std::int64_t first
 }
 
 Value reshape(const Value& x, std::int64_t width, SourceLocation where) {
-  const At at(x, "sequence::reshape", where);
+  const LocationScope at(x, "sequence::reshape", where);
   const Sequences sequences("sequence::reshape", x);
   if (x.rank() != 2 || !x.dim(1).is_constant() || width < 1) {
     nn::fail_layer("sequence::reshape",
@@ -124,7 +124,7 @@ Value reshape(const Value& x, std::int64_t width, SourceLocation where) {
 }
 
 Value flatten(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::flatten", where);
+  const LocationScope at(x, "sequence::flatten", where);
   const Sequences inner("sequence::flatten", x);
   const Value outer_splits(ir::find_splits(x.get()->program->builder().block(), inner.count));
   if (!outer_splits) {
@@ -139,7 +139,7 @@ Value flatten(const Value& x, SourceLocation where) {
 }
 
 Value group(const Value& x, const Value& lengths, SourceLocation where) {
-  const At at(x, "sequence::group", where);
+  const LocationScope at(x, "sequence::group", where);
   if (x.rank() == 0 || lengths.rank() != 1 || lengths.dtype() != DType::i64) {
     nn::fail_layer("sequence::group", "x must have rows, and the lengths must be i64 of rank 1",
                    "the lengths are " + lengths.str(), x);
@@ -191,14 +191,14 @@ Value rows_at_positions(const char* what, const Value& x, const Value& places,
 }  // namespace
 
 Value scatter_add(const Value& x, const Value& places, const Value& updates, SourceLocation where) {
-  const At at(x, "sequence::scatter_add", where);
+  const LocationScope at(x, "sequence::scatter_add", where);
   const Value rows = rows_at_positions("sequence::scatter_add", x, places, updates);
   return x + trireme::scatter_add(rows, updates, {.rows = {x.dim(0)}});
 }
 
 // Sorts the updates by row with a stable sort, so that the last update of each row can be found.
 Value scatter(const Value& x, const Value& places, const Value& updates, SourceLocation where) {
-  const At at(x, "sequence::scatter", where);
+  const LocationScope at(x, "sequence::scatter", where);
   const Value rows = rows_at_positions("sequence::scatter", x, places, updates);
   const Value order = argsort(rows, {.axis = 0});
   const Value sorted = gather(rows, order);

@@ -8,12 +8,12 @@
 namespace trireme::nn {
 
 Value Step::input(const Value& x, SourceLocation where) {
-  const At at(x, "Step::input", where);
+  const LocationScope at(x, "Step::input", where);
   return builder_->input(x);
 }
 
 Value Step::static_input(const Value& x, SourceLocation where) {
-  const At at(x, "Step::static_input", where);
+  const LocationScope at(x, "Step::static_input", where);
   return builder_->static_input(x);
 }
 
@@ -22,17 +22,17 @@ Value Step::memory(const MemoryOptions& options, SourceLocation where) {
 }
 
 void Step::update(const Value& memory, const Value& next, SourceLocation where) {
-  const At at(memory, "Step::update", where);
+  const LocationScope at(memory, "Step::update", where);
   builder_->update(memory, next);
 }
 
 void Step::output(const Value& value, SourceLocation where) {
-  const At at(value, "Step::output", where);
+  const LocationScope at(value, "Step::output", where);
   builder_->output(value);
 }
 
 void Step::attention(const Value& weights, SourceLocation where) {
-  const At at(weights, "Step::attention", where);
+  const LocationScope at(weights, "Step::attention", where);
   if (weights.rank() != 1 || !is_arithmetic_float(weights.dtype())) {
     fail_layer("Step::attention", "the weights do not have one element for each row",
                "weights must be floats [rows of a ragged static input], such as the result of "

@@ -9,7 +9,7 @@
 
 namespace trireme::nn {
 
-// The functions of Step, called while an At object is open.
+// The functions of Step, called while a LocationScope object is open.
 class StepBuilder {
  public:
   virtual ~StepBuilder() = default;

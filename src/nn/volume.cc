@@ -98,7 +98,7 @@ Value conv3d(const Value& x, Conv3dOptions options, SourceLocation where) {
 }
 
 Value max_pool3d(const Value& x, Pool3dOptions options, SourceLocation where) {
-  const At at(x, "max_pool3d", where);
+  const LocationScope at(x, "max_pool3d", where);
   return pooled(x, options, "max_pool3d", [](const Value& images, const Window& window) {
     return trireme::max_pool(images, {.kernel = window.kernel,
                                       .stride = window.stride,
@@ -109,7 +109,7 @@ Value max_pool3d(const Value& x, Pool3dOptions options, SourceLocation where) {
 }
 
 Value avg_pool3d(const Value& x, Pool3dOptions options, SourceLocation where) {
-  const At at(x, "avg_pool3d", where);
+  const LocationScope at(x, "avg_pool3d", where);
   return pooled(x, options, "avg_pool3d", [&](const Value& images, const Window& window) {
     return trireme::avg_pool(images, {.kernel = window.kernel,
                                       .stride = window.stride,

@@ -15,7 +15,7 @@ Op all() {
   op.reduce = kernel_ir::ReduceOp::min;
   op.reference =
       reduction_reference(1, [](double total, double x) { return total != 0 && x != 0; });
-  op.twin =
+  op.torch_reference =
       "(torch.sum(~x[0], dim=axes or list(range(x[0].dim())), keepdim=keep) == 0) "
       "if x[0].dim() else x[0]";
   op.samples = reduction_samples(true, DType::boolean);

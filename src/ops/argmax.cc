@@ -14,7 +14,7 @@ Op argmax() {
   op.reduce = kernel_ir::ReduceOp::argmax;
   op.reduce_gives_index = true;
   op.reference = position_reference([](double x, double best) { return x > best; });
-  op.twin = "torch.argmax(x[0], dim=axes[0], keepdim=keep)";
+  op.torch_reference = "torch.argmax(x[0], dim=axes[0], keepdim=keep)";
   op.samples = position_samples();
   return op;
 }

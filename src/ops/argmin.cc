@@ -14,7 +14,7 @@ Op argmin() {
   op.reduce = kernel_ir::ReduceOp::argmin;
   op.reduce_gives_index = true;
   op.reference = position_reference([](double x, double best) { return x < best; });
-  op.twin = "torch.argmin(x[0], dim=axes[0], keepdim=keep)";
+  op.torch_reference = "torch.argmin(x[0], dim=axes[0], keepdim=keep)";
   op.samples = position_samples();
   return op;
 }

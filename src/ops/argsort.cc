@@ -15,7 +15,7 @@ Op argsort() {
   op.library_kernel = "argsort";
   op.reference =
       order_reference([](const Attributes& a) { return get_attribute<bool>(a, "descending"); });
-  op.twin = "torch.sort(x[0], dim=axis, descending=descending, stable=True)[1]";
+  op.torch_reference = "torch.sort(x[0], dim=axis, descending=descending, stable=True)[1]";
   op.samples =
       joined({order_samples({{"descending", false}}), order_samples({{"descending", true}})});
   return op;

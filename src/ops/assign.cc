@@ -25,7 +25,7 @@ Op assign() {
   op.lower = [](Lowering& l) { return l.load(1, l.index()); };  // the new value of the parameter
   // evaluate() passes the new value of the parameter as a result.
   op.reference = [](const Reference& r) { r.results[0]->data = r.operands[1]->data; };
-  op.twin = "x[1]";
+  op.torch_reference = "x[1]";
   op.samples = elementwise_samples(2);
   return op;
 }

@@ -68,7 +68,7 @@ Op assign_rows() {
   op.type = type;
   op.library_kernel = "assign_rows";
   op.reference = reference;
-  op.twin =
+  op.torch_reference =
       "(lambda y: ([y.__setitem__(r, v) for r, v in zip(x[1].tolist(), x[2]) if r >= 0], y)[1])"
       "(x[0].clone())";
   op.samples = {sample({9, 37}, 4),     sample({5, 2, 3}, 6, -3), sample({7}, 3),

@@ -12,9 +12,9 @@ Op atan() {
   op.lower = pointwise(ExprOp::atan);
   op.reference = pointwise_reference([](double x) { return std::atan(x); });
   op.gradient = [](GradientContext& c) {
-    c.give(0, c.gradient() / (c.operand(0) * c.operand(0) + 1.0));
+    c.accumulate(0, c.gradient() / (c.operand(0) * c.operand(0) + 1.0));
   };
-  op.twin = "torch.atan(x[0])";
+  op.torch_reference = "torch.atan(x[0])";
   op.samples = joined({elementwise_samples(1), elementwise_samples(1, -30, 30)});
   return op;
 }

@@ -49,10 +49,10 @@ Op atan2() {
     const Value scale = maximum(abs(y), abs(x));
     const Value height = y / scale, width = x / scale;
     const Value g = c.gradient() / (scale * (height * height + width * width));
-    if (c.wants(0)) c.give(0, g * width);
-    if (c.wants(1)) c.give(1, -(g * height));
+    if (c.needs_gradient(0)) c.accumulate(0, g * width);
+    if (c.needs_gradient(1)) c.accumulate(1, -(g * height));
   };
-  op.twin = "torch.atan2(x[0], x[1])";
+  op.torch_reference = "torch.atan2(x[0], x[1])";
   for (const auto& [low, high] : {std::pair{0.25, 2.0}, std::pair{-2.0, -0.25}}) {
     for (Sample sample : elementwise_samples(2)) {
       sample.ranges = {{-2, 2}, {low, high}};

@@ -42,8 +42,8 @@ void reference(const Reference& r) {
 void gradient(GradientContext& c) {
   const Attributes& a = c.op().attributes;
   const Value x = c.operand(0);
-  c.give(0,
-         avg_pool_gradient(c.gradient(), {.kernel = get_attribute<Ints>(a, "kernel"),
+  c.accumulate(
+      0, avg_pool_gradient(c.gradient(), {.kernel = get_attribute<Ints>(a, "kernel"),
                                           .stride = get_attribute<Ints>(a, "stride"),
                                           .padding = get_attribute<Ints>(a, "padding"),
                                           .count_padding = get_attribute<bool>(a, "count_padding"),
@@ -69,7 +69,7 @@ Op avg_pool() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin =
+  op.torch_reference =
       "(lambda f: f(x[0]) / (1 if count_padding else f(torch.ones_like(x[0]))))(lambda z: "
       "torch.nn.functional.avg_pool2d(torch.nn.functional.pad(z, padding[2:] + padding[:2]), "
       "tuple(kernel), tuple(stride)))";

@@ -53,10 +53,11 @@ void reference(const Reference& r) {
 // The op is linear: its adjoint is the pooling itself.
 void gradient(GradientContext& c) {
   const Attributes& a = c.op().attributes;
-  c.give(0, avg_pool(c.gradient(), {.kernel = get_attribute<Ints>(a, "kernel"),
-                                    .stride = get_attribute<Ints>(a, "stride"),
-                                    .padding = get_attribute<Ints>(a, "padding"),
-                                    .count_padding = get_attribute<bool>(a, "count_padding")}));
+  c.accumulate(0,
+               avg_pool(c.gradient(), {.kernel = get_attribute<Ints>(a, "kernel"),
+                                       .stride = get_attribute<Ints>(a, "stride"),
+                                       .padding = get_attribute<Ints>(a, "padding"),
+                                       .count_padding = get_attribute<bool>(a, "count_padding")}));
 }
 
 }  // namespace
@@ -75,7 +76,7 @@ Op avg_pool_gradient() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin =
+  op.torch_reference =
       "(lambda z, f: torch.autograd.grad(f(z) / (1 if count_padding else "
       "f(torch.ones_like(z)).detach()), z, x[0], create_graph=True)[0])(torch.zeros("
       "list(x[0].shape[:2]) + size, dtype=x[0].dtype, requires_grad=True), lambda z: "

@@ -32,7 +32,7 @@ void gradient(GradientContext& c) {
   const Value spread =
       reshape(broadcast(dy, {.shape = {blocks, size}, .axes = {0}}), {.shape = {blocks * size}});
   const Value used = slice(spread, {.starts = {0}, .limits = {product(x.shape())}});
-  c.give(0, reshape(used, {.shape = x.shape()}));
+  c.accumulate(0, reshape(used, {.shape = x.shape()}));
 }
 
 Sample sample(std::vector<std::int64_t> shape, std::int64_t size, DType dtype = DType::f32) {
@@ -59,7 +59,7 @@ Op block_sum() {
   op.reduce = kernel_ir::ReduceOp::sum;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin =
+  op.torch_reference =
       "torch.stack([b.sum() for b in torch.split(x[0].flatten(), size)]) if x[0].numel() "
       "else x[0].flatten()";
   op.samples = {sample({37}, 5),   sample({40}, 8),     sample({4, 9}, 10),

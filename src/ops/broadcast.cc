@@ -55,7 +55,7 @@ void gradient(GradientContext& c) {
   const Axes& axes = axes_of(c.op().attributes);
   const std::vector<int> kept(axes.begin(), axes.end());
   const Axes added = other_axes(kept, c.result().rank());
-  c.give(0, added.empty() ? c.gradient() : sum(c.gradient(), {.axes = added}));
+  c.accumulate(0, added.empty() ? c.gradient() : sum(c.gradient(), {.axes = added}));
 }
 
 Sample sample(std::vector<std::int64_t> from, Shape to, Axes axes) {
@@ -83,7 +83,7 @@ Op broadcast() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin =
+  op.torch_reference =
       "x[0].reshape([shape[i] if i in axes else 1 for i in range(len(shape))])"
       ".expand(tuple(shape))";
   op.samples = {

@@ -43,9 +43,9 @@ Op cast() {
   op.gradient = [](GradientContext& c) {
     const DType from = c.operand(0).dtype();
     if (is_arithmetic_float(from) && is_arithmetic_float(c.result().dtype()))
-      c.give(0, cast(c.gradient(), {.dtype = from}));
+      c.accumulate(0, cast(c.gradient(), {.dtype = from}));
   };
-  op.twin = "x[0].to(dtype)";
+  op.torch_reference = "x[0].to(dtype)";
   op.samples = joined({to(DType::f64, elementwise_samples(1)),
                        to(DType::f32, elementwise_samples(1, -2, 2, DType::f64)),
                        to(DType::f32, elementwise_samples(1, -99, 99, DType::i64)),

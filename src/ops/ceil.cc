@@ -11,7 +11,7 @@ Op ceil() {
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::ceil);
   op.reference = pointwise_reference([](double x) { return std::ceil(x); });
-  op.twin = "torch.ceil(x[0])";
+  op.torch_reference = "torch.ceil(x[0])";
   op.samples = elementwise_samples(1, -5, 5);
   return op;
 }

@@ -44,7 +44,7 @@ Op check_indices() {
   op.type = type;
   op.library_kernel = "check_indices";
   op.reference = reference;
-  op.twin = "x[0]";
+  op.torch_reference = "x[0]";
   op.samples = {sample({9}, 5), sample({2, 3}, 1, DType::i32), sample({}, 4), sample({0, 3}, 0),
                 sample({7, 5}, 200, DType::u8)};
   op.samples.push_back(op.samples.front());

@@ -73,7 +73,7 @@ void gradient(GradientContext& c) {
     part.starts[axis] = start;
     start = start + c.operand(i).shape()[axis];
     part.limits[axis] = start;
-    if (c.wants(i)) c.give(i, slice(c.gradient(), part));
+    if (c.needs_gradient(i)) c.accumulate(i, slice(c.gradient(), part));
   }
 }
 
@@ -95,7 +95,7 @@ Op concat() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "torch.cat(list(x), dim=axis)";
+  op.torch_reference = "torch.cat(list(x), dim=axis)";
   op.samples = {sample({{5, 3}, {5, 37}}, 1),        sample({{2, 3}, {1, 3}, {4, 3}}, 0),
                 sample({{2, 3, 4}, {2, 1, 4}}, -2),  sample({{3}}, 0),
                 sample({{0, 3}, {2, 3}, {0, 3}}, 0), sample({{0, 3}, {0, 2}}, 1)};

@@ -37,7 +37,7 @@ Op cond() {
   op.traits = bits(Trait::library);
   op.control = ir::ControlFlow::cond;
   op.type = type;
-  op.no_twin_reason =
+  op.no_torch_reason =
       "it holds blocks; tests/nn/control_test.cc compares it with a plain interpreter";
   return op;
 }

@@ -41,7 +41,7 @@ Op constant() {
     std::fill(r.results[0]->data.begin(), r.results[0]->data.end(),
               to_dtype(value, r.op.result()->type.dtype));
   };
-  op.twin = "torch.full(shape, value, dtype=dtype)";
+  op.torch_reference = "torch.full(shape, value, dtype=dtype)";
   op.samples = samples();
   return op;
 }

@@ -25,7 +25,7 @@ Op conv2d() {
   op.takes_epilogue = true;
   op.reference = convolution_reference(2);
   op.gradient = convolution_gradient(2);
-  op.twin =
+  op.torch_reference =
       "torch.nn.functional.conv2d(torch.nn.functional.pad(x[0], padding[2:] + padding[:2]), "
       "x[1], stride=stride, dilation=dilation, groups=groups)";
   op.samples = convolution_samples(2);

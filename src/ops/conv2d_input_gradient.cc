@@ -19,7 +19,7 @@ Op conv2d_input_gradient() {
   op.library_kernel = "convolution_input_gradient";
   op.reference = input_gradient_reference(2);
   op.gradient = input_gradient_gradient(2);
-  op.twin =
+  op.torch_reference =
       "(lambda z: torch.autograd.grad(torch.nn.functional.conv2d(torch.nn.functional.pad(z, "
       "padding[2:] + padding[:2]), x[1], stride=stride, dilation=dilation, groups=groups), z, "
       "x[0], create_graph=True)[0])(torch.zeros([x[0].shape[0], x[1].shape[1] * groups] + size, "

@@ -18,7 +18,7 @@ Op conv2d_weight_gradient() {
   op.library_kernel = "convolution_weight_gradient";
   op.reference = weight_gradient_reference(2);
   op.gradient = weight_gradient_gradient(2);
-  op.twin =
+  op.torch_reference =
       "(lambda z: torch.autograd.grad(torch.nn.functional.conv2d(torch.nn.functional.pad(x[0], "
       "padding[2:] + padding[:2]), z, stride=stride, dilation=dilation, groups=groups), z, "
       "x[1], create_graph=True)[0])(torch.zeros([x[1].shape[1], x[0].shape[1] // groups] + "

@@ -24,7 +24,7 @@ Op conv3d() {
   op.takes_epilogue = true;
   op.reference = convolution_reference(3);
   op.gradient = convolution_gradient(3);
-  op.twin =
+  op.torch_reference =
       "torch.nn.functional.conv3d(torch.nn.functional.pad(x[0], padding[4:] + padding[2:4] + "
       "padding[:2]), "
       "x[1], stride=stride, dilation=dilation, groups=groups)";

@@ -19,7 +19,7 @@ Op conv3d_input_gradient() {
   op.library_kernel = "convolution_input_gradient";
   op.reference = input_gradient_reference(3);
   op.gradient = input_gradient_gradient(3);
-  op.twin =
+  op.torch_reference =
       "(lambda z: torch.autograd.grad(torch.nn.functional.conv3d(torch.nn.functional.pad(z, "
       "padding[4:] + padding[2:4] + padding[:2]), x[1], stride=stride, dilation=dilation, "
       "groups=groups), z, "

@@ -18,7 +18,7 @@ Op conv3d_weight_gradient() {
   op.library_kernel = "convolution_weight_gradient";
   op.reference = weight_gradient_reference(3);
   op.gradient = weight_gradient_gradient(3);
-  op.twin =
+  op.torch_reference =
       "(lambda z: torch.autograd.grad(torch.nn.functional.conv3d(torch.nn.functional.pad(x[0], "
       "padding[4:] + padding[2:4] + padding[:2]), z, stride=stride, dilation=dilation, "
       "groups=groups), z, "

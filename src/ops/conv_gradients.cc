@@ -43,8 +43,8 @@ GradientRule convolution_gradient(std::size_t axes) {
   return [axes](GradientContext& c) {
     const ConvolutionFamily family(c.op().attributes, axes);
     const Value x = c.operand(0), weight = c.operand(1), dy = c.gradient();
-    if (c.wants(0)) c.give(0, family.dx(dy, weight, window_sizes(x)));
-    if (c.wants(1)) c.give(1, family.dweight(x, dy, window_sizes(weight)));
+    if (c.needs_gradient(0)) c.accumulate(0, family.dx(dy, weight, window_sizes(x)));
+    if (c.needs_gradient(1)) c.accumulate(1, family.dweight(x, dy, window_sizes(weight)));
   };
 }
 
@@ -52,8 +52,8 @@ GradientRule input_gradient_gradient(std::size_t axes) {
   return [axes](GradientContext& c) {
     const ConvolutionFamily family(c.op().attributes, axes);
     const Value dy = c.operand(0), weight = c.operand(1), g = c.gradient();
-    if (c.wants(0)) c.give(0, family.y(g, weight));
-    if (c.wants(1)) c.give(1, family.dweight(g, dy, window_sizes(weight)));
+    if (c.needs_gradient(0)) c.accumulate(0, family.y(g, weight));
+    if (c.needs_gradient(1)) c.accumulate(1, family.dweight(g, dy, window_sizes(weight)));
   };
 }
 
@@ -61,8 +61,8 @@ GradientRule weight_gradient_gradient(std::size_t axes) {
   return [axes](GradientContext& c) {
     const ConvolutionFamily family(c.op().attributes, axes);
     const Value x = c.operand(0), dy = c.operand(1), g = c.gradient();
-    if (c.wants(0)) c.give(0, family.dx(dy, g, window_sizes(x)));
-    if (c.wants(1)) c.give(1, family.y(x, g));
+    if (c.needs_gradient(0)) c.accumulate(0, family.dx(dy, g, window_sizes(x)));
+    if (c.needs_gradient(1)) c.accumulate(1, family.y(x, g));
   };
 }
 

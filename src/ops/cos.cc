@@ -11,8 +11,8 @@ Op cos() {
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::cos);
   op.reference = pointwise_reference([](double x) { return std::cos(x); });
-  op.gradient = [](GradientContext& c) { c.give(0, -(c.gradient() * sin(c.operand(0)))); };
-  op.twin = "torch.cos(x[0])";
+  op.gradient = [](GradientContext& c) { c.accumulate(0, -(c.gradient() * sin(c.operand(0)))); };
+  op.torch_reference = "torch.cos(x[0])";
   op.samples = elementwise_samples(1, -6, 6);
   return op;
 }

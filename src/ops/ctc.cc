@@ -14,12 +14,12 @@ void reference(const Reference& r) {
 }
 
 void gradient(GradientContext& c) {
-  if (!c.wants(0)) return;
+  if (!c.needs_gradient(0)) return;
   const Value x = c.operand(0);
   const std::int64_t blank = get_attribute<std::int64_t>(c.op().attributes, "blank");
   const Value alone = ctc_gradient(x, c.operand(1), c.operand(2), c.operand(3), {.blank = blank});
   const Value by_row = gather(c.gradient(), segment_ids(c.operand(1)));
-  c.give(0, alone * broadcast(by_row, {.shape = x.shape(), .axes = {0}}));
+  c.accumulate(0, alone * broadcast(by_row, {.shape = x.shape(), .axes = {0}}));
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ Op ctc() {
   op.library_kernel = "ctc";
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "formulas.ctc(*x, blank, zero_infinity)";
+  op.torch_reference = "formulas.ctc(*x, blank, zero_infinity)";
   op.samples = ctc_samples();
   for (Sample& sample : op.samples) sample.attributes.push_back({"zero_infinity", true});
   for (Sample sample : ctc_samples()) {

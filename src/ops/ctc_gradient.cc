@@ -35,7 +35,7 @@ Op ctc_gradient() {
   };
   op.library_kernel = "ctc_gradient";
   op.reference = reference;
-  op.twin = "formulas.ctc_gradient(*x, blank)";
+  op.torch_reference = "formulas.ctc_gradient(*x, blank)";
   op.samples = ctc_samples();
   return op;
 }

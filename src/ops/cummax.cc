@@ -35,7 +35,7 @@ Op cummax() {
   op.library_kernel = "cummax";
   op.reference = reference;
   op.gradient = order_gradient;
-  op.twin = "torch.cummax(x[0], dim=axis)";
+  op.torch_reference = "torch.cummax(x[0], dim=axis)";
   op.samples = order_samples({});
   return op;
 }

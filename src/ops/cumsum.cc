@@ -55,11 +55,11 @@ Op cumsum() {
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
     const Attributes& a = c.op().attributes;
-    c.give(0, cumsum(c.gradient(), {.axis = get_attribute<std::int64_t>(a, "axis"),
-                                    .exclusive = get_attribute<bool>(a, "exclusive"),
-                                    .reverse = !get_attribute<bool>(a, "reverse")}));
+    c.accumulate(0, cumsum(c.gradient(), {.axis = get_attribute<std::int64_t>(a, "axis"),
+                                          .exclusive = get_attribute<bool>(a, "exclusive"),
+                                          .reverse = !get_attribute<bool>(a, "reverse")}));
   };
-  op.twin =
+  op.torch_reference =
       "(lambda turn: turn((lambda a: torch.cumsum(a, axis) - (a if exclusive else 0))(turn(x[0]))))"
       "(lambda a: torch.flip(a, [axis]) if reverse else a)";
   op.samples = {sample({5, 37}, -1, false, false),

@@ -60,7 +60,7 @@ Op dim_size() {
   op.type = type;
   op.lower = lower;
   op.reference = reference;
-  op.twin =
+  op.torch_reference =
       "torch.tensor(math.prod(x[0].shape[a] for a in (axes or range(x[0].dim()))), dtype=dtype)";
   op.samples = samples();
   return op;

@@ -60,15 +60,15 @@ void gradient(GradientContext& c) {
   const ConvolutionFamily family(c.op().attributes, 2);
   const Value x = c.operand(0), weight = c.operand(1);
   const Value dy = transpose(c.gradient(), {.permutation = kImageFirst});
-  if (c.wants(0)) {
+  if (c.needs_gradient(0)) {
     const Value dx = family.dx(dy, transpose(weight, {.permutation = kWeightFirst}),
                                {x.dim(1).constant(), x.dim(2).constant()});
-    c.give(0, transpose(dx, {.permutation = kImageLast}));
+    c.accumulate(0, transpose(dx, {.permutation = kImageLast}));
   }
-  if (c.wants(1)) {
+  if (c.needs_gradient(1)) {
     const Value dweight = family.dweight(transpose(x, {.permutation = kImageFirst}), dy,
                                          {weight.dim(0).constant(), weight.dim(1).constant()});
-    c.give(1, transpose(dweight, {.permutation = kWeightLast}));
+    c.accumulate(1, transpose(dweight, {.permutation = kWeightLast}));
   }
 }
 
@@ -117,7 +117,7 @@ Op direct_conv2d() {
   op.contraction = contraction;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin =
+  op.torch_reference =
       "torch.nn.functional.conv2d(torch.nn.functional.pad(x[0].permute(0, 3, 1, 2), "
       "padding[2:] + padding[:2]), x[1].permute(3, 2, 0, 1), stride=stride, dilation=dilation, "
       "groups=groups).permute(0, 2, 3, 1)";

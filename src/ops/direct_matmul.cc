@@ -48,10 +48,11 @@ Value flattened(const Value& x) {
 
 void gradient(GradientContext& c) {
   const Value a = c.operand(0), b = c.operand(1), dy = c.gradient();
-  if (c.wants(0)) c.give(0, matmul(dy, b, {.transpose_b = true}));
-  if (!c.wants(1)) return;
-  c.give(1, a.rank() == b.rank() ? matmul(a, dy, {.transpose_a = true})
-                                 : matmul(flattened(a), flattened(dy), {.transpose_a = true}));
+  if (c.needs_gradient(0)) c.accumulate(0, matmul(dy, b, {.transpose_b = true}));
+  if (!c.needs_gradient(1)) return;
+  c.accumulate(1, a.rank() == b.rank()
+                      ? matmul(a, dy, {.transpose_a = true})
+                      : matmul(flattened(a), flattened(dy), {.transpose_a = true}));
 }
 
 Sample sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, DType dtype = DType::f32) {
@@ -75,7 +76,7 @@ Op direct_matmul() {
   op.contraction = [](const ir::Op&) { return Contraction{}; };
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "torch.matmul(x[0], x[1])";
+  op.torch_reference = "torch.matmul(x[0], x[1])";
   op.samples = {
       sample({5, 7}, {7, 3}),      sample({2, 5, 7}, {2, 7, 3}),  sample({2, 3, 5, 7}, {7, 4}),
       sample({1, 1}, {1, 1}),      sample({0, 7}, {7, 3}),        sample({4, 0}, {0, 3}),

@@ -24,10 +24,11 @@ Op div() {
   op.lower = pointwise(ExprOp::div);
   op.reference = divide;
   op.gradient = [](GradientContext& c) {
-    if (c.wants(0)) c.give(0, c.gradient() / c.operand(1));
-    if (c.wants(1)) c.give(1, -(c.gradient() * c.result() / c.operand(1)));
+    if (c.needs_gradient(0)) c.accumulate(0, c.gradient() / c.operand(1));
+    if (c.needs_gradient(1)) c.accumulate(1, -(c.gradient() * c.result() / c.operand(1)));
   };
-  op.twin = "torch.div(x[0], x[1], rounding_mode=None if x[0].is_floating_point() else 'trunc')";
+  op.torch_reference =
+      "torch.div(x[0], x[1], rounding_mode=None if x[0].is_floating_point() else 'trunc')";
   op.samples = joined({elementwise_samples(2, 0.5, 2), elementwise_samples(2, 1, 9, DType::i64)});
   return op;
 }

@@ -14,9 +14,9 @@ Op erf() {
   op.gradient = [](GradientContext& c) {
     const Value x = c.operand(0);
     const double two_over_sqrt_pi = 1.1283791670955126;
-    c.give(0, c.gradient() * (two_over_sqrt_pi * exp(-(x * x))));
+    c.accumulate(0, c.gradient() * (two_over_sqrt_pi * exp(-(x * x))));
   };
-  op.twin = "torch.erf(x[0])";
+  op.torch_reference = "torch.erf(x[0])";
   op.samples = elementwise_samples(1);
   return op;
 }

@@ -11,8 +11,8 @@ Op exp() {
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::exp);
   op.reference = pointwise_reference([](double x) { return std::exp(x); });
-  op.gradient = [](GradientContext& c) { c.give(0, c.gradient() * c.result()); };
-  op.twin = "torch.exp(x[0])";
+  op.gradient = [](GradientContext& c) { c.accumulate(0, c.gradient() * c.result()); };
+  op.torch_reference = "torch.exp(x[0])";
   op.samples = elementwise_samples(1);
   return op;
 }

@@ -21,9 +21,9 @@ Op complete_op() {
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::neg);
   op.reference = pointwise_reference([](double x) { return -x; });
-  op.gradient = [](GradientContext& c) { c.give(0, -c.gradient()); };
+  op.gradient = [](GradientContext& c) { c.accumulate(0, -c.gradient()); };
   op.flops = [](const ir::Op&) { return Dim(1); };
-  op.twin = "-x[0]";
+  op.torch_reference = "-x[0]";
   op.samples = elementwise_samples(1);
   return op;
 }
@@ -44,7 +44,8 @@ TEST(Facts, AMissingFactIsNamed) {
   EXPECT_THAT(missing_after([](Op& op) { op.flops = nullptr; }), HasSubstr("`flops`"));
   EXPECT_THAT(missing_after([](Op& op) { op.reference = nullptr; }), HasSubstr("`reference`"));
   EXPECT_THAT(missing_after([](Op& op) { op.samples.clear(); }), HasSubstr("`samples`"));
-  EXPECT_THAT(missing_after([](Op& op) { op.twin.clear(); }), HasSubstr("`twin`"));
+  EXPECT_THAT(missing_after([](Op& op) { op.torch_reference.clear(); }),
+              HasSubstr("`torch_reference`"));
   EXPECT_THAT(missing_after([](Op& op) { op.gradient = nullptr; }), HasSubstr("`gradient`"));
 }
 
@@ -57,7 +58,7 @@ TEST(Facts, ContradictionsAreNamed) {
               HasSubstr("Trait::contraction"));
   EXPECT_THAT(missing_after([](Op& op) { op.no_gradient_reason = "of a test"; }),
               HasSubstr("exactly one of `gradient`"));
-  EXPECT_THAT(missing_after([](Op& op) { op.no_twin_reason = "of a test"; }), HasSubstr("either"));
+  EXPECT_THAT(missing_after([](Op& op) { op.no_torch_reason = "of a test"; }), HasSubstr("either"));
 }
 
 // Collects the gradients that a rule passes.
@@ -69,9 +70,9 @@ class Recorder final : public GradientContext {
   Value result(int i) const override { return Value(op_.result(i)); }
   Value gradient(int) const override { return gradient_; }
   bool has_gradient(int) const override { return true; }
-  bool wants(int) const override { return true; }
-  void give(int, Value gradient) override { given.push_back(gradient.get()); }
-  void give_rows(int, Value rows, Value values) override {
+  bool needs_gradient(int) const override { return true; }
+  void accumulate(int, Value gradient) override { given.push_back(gradient.get()); }
+  void accumulate_rows(int, Value rows, Value values) override {
     given.push_back(rows.get());
     given.push_back(values.get());
   }

@@ -58,9 +58,9 @@ Op flip() {
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
     const auto& axes = get_attribute<std::vector<std::int64_t>>(c.op().attributes, "axes");
-    c.give(0, flip(c.gradient(), {.axes = axes}));
+    c.accumulate(0, flip(c.gradient(), {.axes = axes}));
   };
-  op.twin = "torch.flip(x[0], axes or list(range(x[0].dim())))";
+  op.torch_reference = "torch.flip(x[0], axes or list(range(x[0].dim())))";
   op.samples = {sample({5, 37}, {1}),  sample({5, 37}, {0}), sample({3, 4, 5}, {-1, 0}),
                 sample({3, 4, 5}, {}), sample({1}, {0}),     sample({}, {}),
                 sample({0, 3}, {1})};

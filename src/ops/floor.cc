@@ -11,7 +11,7 @@ Op floor() {
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::floor);
   op.reference = pointwise_reference([](double x) { return std::floor(x); });
-  op.twin = "torch.floor(x[0])";
+  op.torch_reference = "torch.floor(x[0])";
   op.samples = elementwise_samples(1, -5, 5);
   return op;
 }

@@ -59,10 +59,10 @@ Op floor_mod() {
   op.lower = pointwise(lower);
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
-    if (c.wants(0)) c.give(0, c.gradient());
-    if (c.wants(1)) c.give(1, -(c.gradient() * floor(c.operand(0) / c.operand(1))));
+    if (c.needs_gradient(0)) c.accumulate(0, c.gradient());
+    if (c.needs_gradient(1)) c.accumulate(1, -(c.gradient() * floor(c.operand(0) / c.operand(1))));
   };
-  op.twin =
+  op.torch_reference =
       "torch.remainder(x[0], x[1]) if x[0].is_floating_point() else "
       "torch.where(x[1] == 0, 0 * x[0], torch.remainder(x[0], x[1] + (x[1] == 0)))";
   op.samples = samples();

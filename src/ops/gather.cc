@@ -73,13 +73,13 @@ void reference(const Reference& r) {
 // scatter_add works on rows of axis 0, so the axes of the indices move to the front before it, and
 // the rows move back after it.
 void gradient(GradientContext& c) {
-  if (!c.wants(0)) return;
+  if (!c.needs_gradient(0)) return;
   const Value x = c.operand(0);
   const Value indices = c.operand(1);
   const auto axis = static_cast<std::int64_t>(axis_of(c.op().attributes, x.rank()));
   Value dy = c.gradient();
   if (get_attribute<bool>(c.op().attributes, "sparse_gradient")) {
-    c.give_rows(0, indices, dy);
+    c.accumulate_rows(0, indices, dy);
     return;
   }
   if (axis > 0) {
@@ -96,7 +96,7 @@ void gradient(GradientContext& c) {
     std::rotate(permutation.begin(), permutation.begin() + 1, permutation.begin() + axis + 1);
     dx = transpose(dx, {.permutation = permutation});
   }
-  c.give(0, dx);
+  c.accumulate(0, dx);
 }
 
 Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices, std::int64_t axis,
@@ -134,7 +134,7 @@ Op gather() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin =
+  op.torch_reference =
       "torch.index_select(x[0], axis, x[1].reshape(-1).long()).reshape("
       "x[0].shape[:axis % x[0].dim()] + x[1].shape + x[0].shape[axis % x[0].dim() + 1:])";
   op.samples = {sample({5, 37}, {9}, 0),    sample({5, 7}, {2, 3}, 1),

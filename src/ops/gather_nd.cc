@@ -73,12 +73,12 @@ void reference(const Reference& r) {
 
 // Clamps the indices, as reading them does.
 void gradient(GradientContext& c) {
-  if (!c.wants(0)) return;
+  if (!c.needs_gradient(0)) return;
   const Value x = c.operand(0);
   const Value indices = cast(c.operand(1), {.dtype = DType::i64});
   const auto count = static_cast<std::int64_t>(tuple_size(indices.get()->type));
   if (count == 0) {
-    c.give(0, scatter_add_nd(indices, c.gradient(), {.shape = x.shape()}));
+    c.accumulate(0, scatter_add_nd(indices, c.gradient(), {.shape = x.shape()}));
     return;
   }
   std::vector<Value> places;
@@ -91,7 +91,7 @@ void gradient(GradientContext& c) {
     places.push_back(minimum(maximum(slice(indices, part), 0.0), size - 1.0));
   }
   const Value clamped = places.size() == 1 ? places[0] : concat(places, {.axis = -1});
-  c.give(0, scatter_add_nd(clamped, c.gradient(), {.shape = x.shape()}));
+  c.accumulate(0, scatter_add_nd(clamped, c.gradient(), {.shape = x.shape()}));
 }
 
 Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices, double low,
@@ -117,7 +117,7 @@ Op gather_nd() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin =
+  op.torch_reference =
       "(lambda i: x[0][tuple(i[..., j].clamp(0, x[0].shape[j] - 1) for j in range(i.shape[-1]))] "
       "if i.shape[-1] else x[0].expand(i.shape[:-1] + x[0].shape))(x[1].long())";
   op.samples = {sample({5, 7, 3}, {9, 2}, 0, 5),

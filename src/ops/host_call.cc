@@ -45,7 +45,7 @@ Op host_call() {
   op.type = type;
   op.library_kernel = "host_call";
   op.reference = reference;
-  op.no_twin_reason = "the result depends on the host function";
+  op.no_torch_reason = "the result depends on the host function";
   op.samples = {sample({type_of({3, 4})}, DType::f32, {2}),
                 sample({type_of({5}), type_of({2}, DType::i64)}, DType::i64, {}),
                 sample({type_of({0, 3})}, DType::f64, {0, 3})};

@@ -51,7 +51,7 @@ Op iota() {
     return l.k().cast(index, l.op().result()->type.dtype);
   };
   op.reference = reference;
-  op.twin =
+  op.torch_reference =
       "torch.arange(shape[axis], dtype=dtype)"
       ".reshape([-1 if i == axis % len(shape) else 1 for i in range(len(shape))]).expand(shape)";
   op.samples = samples();

@@ -13,7 +13,7 @@ Op is_finite() {
     return k.lt(k.unary(ExprOp::abs, x[0]), number(k, x[0], INFINITY));
   });
   op.reference = pointwise_reference([](double x) { return std::isfinite(x); });
-  op.twin = "torch.isfinite(x[0])";
+  op.torch_reference = "torch.isfinite(x[0])";
   // Values up to 6e38 exceed the largest float: about half become infinite.
   op.samples = joined({elementwise_samples(1), elementwise_samples(1, -6e38, 6e38),
                        elementwise_samples(1, NAN, NAN)});

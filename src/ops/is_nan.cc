@@ -11,7 +11,7 @@ Op is_nan() {
   op.type = same_shape_to(DType::boolean, Numbers::floats);
   op.lower = pointwise([](Builder& k, Args x) { return k.binary(ExprOp::ne, x[0], x[0]); });
   op.reference = pointwise_reference([](double x) { return std::isnan(x); });
-  op.twin = "torch.isnan(x[0])";
+  op.torch_reference = "torch.isnan(x[0])";
   op.samples = joined({elementwise_samples(1), elementwise_samples(1, NAN, NAN)});
   return op;
 }

@@ -144,15 +144,17 @@ class GradientChannelsFirst final : public GradientContext {
   Value result(int i) const override { return first(inner_.result(i), results_, i); }
   Value gradient(int i) const override { return first(inner_.gradient(i), results_, i); }
   bool has_gradient(int i) const override { return inner_.has_gradient(i); }
-  bool wants(int i) const override { return inner_.wants(i); }
-  void give(int i, Value gradient) override {
+  bool needs_gradient(int i) const override { return inner_.needs_gradient(i); }
+  void accumulate(int i, Value gradient) override {
     if (holds(operands_, static_cast<std::size_t>(i))) {
       gradient = transpose(gradient, {.permutation = permutation(gradient, true)});
     }
-    inner_.give(i, gradient);
+    inner_.accumulate(i, gradient);
   }
   // Rules of ops on images never call this.
-  void give_rows(int i, Value rows, Value values) override { inner_.give_rows(i, rows, values); }
+  void accumulate_rows(int i, Value rows, Value values) override {
+    inner_.accumulate_rows(i, rows, values);
+  }
 
  private:
   static Value first(Value image, const Positions& images, int i) {

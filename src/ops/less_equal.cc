@@ -12,7 +12,7 @@ Op less_equal() {
   op.type = same_shape_to(DType::boolean);
   op.lower = pointwise(ExprOp::le);
   op.reference = pointwise_reference([](double a, double b) { return a <= b; });
-  op.twin = "x[0] <= x[1]";
+  op.torch_reference = "x[0] <= x[1]";
   op.samples = joined({elementwise_samples(2), elementwise_samples(2, 0, 3, DType::i64)});
   return op;
 }

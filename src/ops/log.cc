@@ -11,8 +11,8 @@ Op log() {
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::log);
   op.reference = pointwise_reference([](double x) { return std::log(x); });
-  op.gradient = [](GradientContext& c) { c.give(0, c.gradient() / c.operand(0)); };
-  op.twin = "torch.log(x[0])";
+  op.gradient = [](GradientContext& c) { c.accumulate(0, c.gradient() / c.operand(0)); };
+  op.torch_reference = "torch.log(x[0])";
   op.samples = elementwise_samples(1, 0.1, 4);
   return op;
 }

@@ -12,8 +12,8 @@ Op log1p() {
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::log1p);
   op.reference = pointwise_reference([](double x) { return std::log1p(x); });
-  op.gradient = [](GradientContext& c) { c.give(0, c.gradient() / (c.operand(0) + 1.0)); };
-  op.twin = "torch.log1p(x[0])";
+  op.gradient = [](GradientContext& c) { c.accumulate(0, c.gradient() / (c.operand(0) + 1.0)); };
+  op.torch_reference = "torch.log1p(x[0])";
   op.samples = joined({elementwise_samples(1, -0.75, 4), elementwise_samples(1, -1e-6, 1e-6)});
   return op;
 }

@@ -11,7 +11,7 @@ Op logical_not() {
   op.type = same_type(Numbers::booleans);
   op.lower = pointwise(ExprOp::logical_not);
   op.reference = pointwise_reference([](double x) { return x == 0; });
-  op.twin = "torch.logical_not(x[0])";
+  op.torch_reference = "torch.logical_not(x[0])";
   op.samples = elementwise_samples(1, 0, 2, DType::boolean);
   return op;
 }

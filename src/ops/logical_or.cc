@@ -11,7 +11,7 @@ Op logical_or() {
   op.type = same_type(Numbers::booleans);
   op.lower = pointwise(ExprOp::bit_or);
   op.reference = pointwise_reference([](double a, double b) { return a != 0 || b != 0; });
-  op.twin = "torch.logical_or(x[0], x[1])";
+  op.torch_reference = "torch.logical_or(x[0], x[1])";
   op.samples = elementwise_samples(2, 0, 2, DType::boolean);
   return op;
 }

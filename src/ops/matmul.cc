@@ -91,28 +91,28 @@ Value flattened(const Value& x) {
 // with it, and the gradient of b is one product over the rows of all matrices.
 void shared_gradient(GradientContext& c, Flags flags) {
   const Value dy = c.gradient();
-  if (c.wants(0)) {
+  if (c.needs_gradient(0)) {
     const Value da = matmul(dy, c.operand(1), {.transpose_b = !flags.b});
-    c.give(0, flags.a ? swapped(da) : da);
+    c.accumulate(0, flags.a ? swapped(da) : da);
   }
-  if (!c.wants(1)) return;
+  if (!c.needs_gradient(1)) return;
   const Value rows = flattened(flags.a ? swapped(c.operand(0)) : c.operand(0));
   const Value dy_rows = flattened(dy);
-  c.give(1, flags.b ? matmul(dy_rows, rows, {.transpose_a = true})
-                    : matmul(rows, dy_rows, {.transpose_a = true}));
+  c.accumulate(1, flags.b ? matmul(dy_rows, rows, {.transpose_a = true})
+                          : matmul(rows, dy_rows, {.transpose_a = true}));
 }
 
 void gradient(GradientContext& c) {
   const Flags flags = transposed(c.op().attributes);
   const Value a = c.operand(0), b = c.operand(1), dy = c.gradient();
   if (a.rank() != b.rank()) return shared_gradient(c, flags);
-  if (c.wants(0)) {
-    c.give(0, flags.a ? matmul(b, dy, {.transpose_a = flags.b, .transpose_b = true})
-                      : matmul(dy, b, {.transpose_b = !flags.b}));
+  if (c.needs_gradient(0)) {
+    c.accumulate(0, flags.a ? matmul(b, dy, {.transpose_a = flags.b, .transpose_b = true})
+                            : matmul(dy, b, {.transpose_b = !flags.b}));
   }
-  if (c.wants(1)) {
-    c.give(1, flags.b ? matmul(dy, a, {.transpose_a = true, .transpose_b = flags.a})
-                      : matmul(a, dy, {.transpose_a = !flags.a}));
+  if (c.needs_gradient(1)) {
+    c.accumulate(1, flags.b ? matmul(dy, a, {.transpose_a = true, .transpose_b = flags.a})
+                            : matmul(a, dy, {.transpose_a = !flags.a}));
   }
 }
 
@@ -154,7 +154,7 @@ Op matmul() {
   op.takes_epilogue = true;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin =
+  op.torch_reference =
       "torch.matmul(x[0].transpose(-1, -2) if transpose_a else x[0], "
       "x[1].transpose(-1, -2) if transpose_b else x[1])";
   op.samples = {

@@ -66,11 +66,11 @@ void gradient(GradientContext& c) {
   using Ints = std::vector<std::int64_t>;
   const Attributes& a = c.op().attributes;
   const Value x = c.operand(0);
-  c.give(0, max_pool_gradient(c.gradient(0), c.result(1),
-                              {.kernel = get_attribute<Ints>(a, "kernel"),
-                               .stride = get_attribute<Ints>(a, "stride"),
-                               .padding = get_attribute<Ints>(a, "padding"),
-                               .size = {x.dim(2).constant(), x.dim(3).constant()}}));
+  c.accumulate(0, max_pool_gradient(c.gradient(0), c.result(1),
+                                    {.kernel = get_attribute<Ints>(a, "kernel"),
+                                     .stride = get_attribute<Ints>(a, "stride"),
+                                     .padding = get_attribute<Ints>(a, "padding"),
+                                     .size = {x.dim(2).constant(), x.dim(3).constant()}}));
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ Op max_pool() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin =
+  op.torch_reference =
       "torch.nn.functional.max_pool2d(torch.nn.functional.pad(x[0], padding[2:] + padding[:2], "
       "value=-math.inf), tuple(kernel), tuple(stride))";
   for (const PoolCase& test_case : pool_cases()) {

@@ -52,7 +52,7 @@ Op max_pool_gradient() {
   op.type = type;
   op.lower = lower;
   op.reference = reference;
-  op.twin =
+  op.torch_reference =
       "torch.zeros(x[0].shape[:2] + (size[0] + padding[0] + padding[1], size[1] + padding[2] + "
       "padding[3]), dtype=x[0].dtype).flatten(2).scatter_add(2, ((torch.arange(x[0].shape[2])"
       "[:, None] * stride[0] + torch.div(x[1].long(), kernel[1], rounding_mode='floor')) * "

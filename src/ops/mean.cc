@@ -17,8 +17,8 @@ Op mean() {
   op.reference = reduction_reference(
       0, [](double total, double x) { return total + x; },
       [](double total, double count) { return total / count; });
-  op.gradient = [](GradientContext& c) { c.give(0, spread(c, c.gradient() / summands(c))); };
-  op.twin =
+  op.gradient = [](GradientContext& c) { c.accumulate(0, spread(c, c.gradient() / summands(c))); };
+  op.torch_reference =
       "torch.mean(x[0], dim=axes or list(range(x[0].dim())), keepdim=keep) "
       "if x[0].dim() else x[0]";
   op.samples = reduction_samples(false);

@@ -12,10 +12,10 @@ Op mul() {
   op.lower = pointwise(ExprOp::mul);
   op.reference = pointwise_reference([](double a, double b) { return a * b; });
   op.gradient = [](GradientContext& c) {
-    if (c.wants(0)) c.give(0, c.gradient() * c.operand(1));
-    if (c.wants(1)) c.give(1, c.gradient() * c.operand(0));
+    if (c.needs_gradient(0)) c.accumulate(0, c.gradient() * c.operand(1));
+    if (c.needs_gradient(1)) c.accumulate(1, c.gradient() * c.operand(0));
   };
-  op.twin = "x[0] * x[1]";
+  op.torch_reference = "x[0] * x[1]";
   op.samples = joined({elementwise_samples(2), elementwise_samples(2, -9, 9, DType::i64)});
   return op;
 }

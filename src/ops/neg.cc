@@ -11,8 +11,8 @@ Op neg() {
   op.type = same_type(Numbers::numeric);
   op.lower = pointwise(ExprOp::neg);
   op.reference = pointwise_reference([](double x) { return -x; });
-  op.gradient = [](GradientContext& c) { c.give(0, -c.gradient()); };
-  op.twin = "-x[0]";
+  op.gradient = [](GradientContext& c) { c.accumulate(0, -c.gradient()); };
+  op.torch_reference = "-x[0]";
   op.samples = joined({elementwise_samples(1), elementwise_samples(1, -9, 9, DType::i64)});
   return op;
 }

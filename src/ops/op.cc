@@ -78,8 +78,8 @@ std::string missing_fact(const Op& op) {
   if (!op.flops) return "`flops` is missing";
   if (!op.reference && !has_blocks) return "`reference` is missing";
   if (op.samples.empty() && !has_blocks) return "`samples` is missing";
-  if (op.twin.empty() == op.no_twin_reason.empty()) {
-    return "needs either `twin` or `no_twin_reason`";
+  if (op.torch_reference.empty() == op.no_torch_reason.empty()) {
+    return "needs either `torch_reference` or `no_torch_reason`";
   }
   const int gradients =
       (op.gradient != nullptr) + op.has(Trait::not_differentiable) + !op.no_gradient_reason.empty();

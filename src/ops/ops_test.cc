@@ -29,12 +29,12 @@ TEST(Catalog, EveryOpIsComplete) {
     EXPECT_TRUE(op.type) << name;
     // session/control_test.cc tests ops with blocks, and transforms differentiates them.
     if (op.variadic_results) {
-      EXPECT_FALSE(op.no_twin_reason.empty()) << name;
+      EXPECT_FALSE(op.no_torch_reason.empty()) << name;
       continue;
     }
     EXPECT_TRUE(op.reference) << name;
     EXPECT_FALSE(op.samples.empty()) << name;
-    EXPECT_NE(op.twin.empty(), op.no_twin_reason.empty()) << name;
+    EXPECT_NE(op.torch_reference.empty(), op.no_torch_reason.empty()) << name;
     const bool computed = op.lower || !op.library_kernel.empty() || op.has(Trait::reduction) ||
                           (op.contraction && op.has(Trait::contraction));
     EXPECT_TRUE(computed || name == "when_training") << name;

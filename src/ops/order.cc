@@ -58,9 +58,9 @@ ReferenceRule order_reference(std::function<bool(const Attributes&)> descending)
 void order_gradient(GradientContext& c) {
   const Value x = c.operand(0);
   const std::size_t axis = axis_of(c.op().attributes, x.rank());
-  c.give(0, scatter_add_along_axis(
-                c.result(1), c.gradient(0),
-                {.size = {x.shape()[axis]}, .axis = static_cast<std::int64_t>(axis)}));
+  c.accumulate(0, scatter_add_along_axis(
+                      c.result(1), c.gradient(0),
+                      {.size = {x.shape()[axis]}, .axis = static_cast<std::int64_t>(axis)}));
 }
 
 std::vector<Sample> order_samples(const Attributes& attributes) {

@@ -55,7 +55,7 @@ Op packed_matmul() {
   op.type = type;
   op.contraction = [](const ir::Op&) { return Contraction{}; };
   op.reference = reference;
-  op.twin = "torch.matmul(x[0], x[1].permute(1, 0, 2).reshape(x[1].shape[1], -1))";
+  op.torch_reference = "torch.matmul(x[0], x[1].permute(1, 0, 2).reshape(x[1].shape[1], -1))";
   op.samples = {sample({5, 7}, {3, 7, 4}),     sample({1, 1}, {1, 1, 1}),
                 sample({0, 7}, {2, 7, 16}),    sample({4, 0}, {2, 0, 16}),
                 sample({64, 40}, {1, 40, 32}), sample({70, 20}, {9, 20, 32}),

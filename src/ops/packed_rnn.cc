@@ -21,7 +21,7 @@ Op packed_rnn() {
     require(batch.size() == 1, "packed_rnn: `batch` must be one size");
     return recurrence_types(c, batch[0], c.operands[0].shape[0]);
   };
-  op.no_twin_reason = "the compiler makes it from rnn; see rnn";
+  op.no_torch_reason = "the compiler makes it from rnn; see rnn";
   return op;
 }
 

@@ -87,7 +87,7 @@ void gradient(GradientContext& c) {
     part.limits.push_back(c.result().shape()[i] - high[i]);
     part.strides.push_back(interior_of(attributes, i) + 1);
   }
-  c.give(0, slice(c.gradient(), part));
+  c.accumulate(0, slice(c.gradient(), part));
 }
 
 Sample sample(std::vector<std::int64_t> shape, Shape low, Shape high, Ints interior = {},
@@ -118,7 +118,7 @@ Op pad() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin =
+  op.torch_reference =
       "(lambda y: (y.__setitem__(tuple(slice(int(low[i]), int(low[i]) + n + max(n - 1, 0) * g, "
       "g + 1) for i, (n, g) in enumerate(zip(x[0].shape, interior or [0] * x[0].dim()))), x[0]),"
       " y)[1])(torch.full([int(low[i]) + n + max(n - 1, 0) * g + int(high[i]) for i, (n, g) in "

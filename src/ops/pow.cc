@@ -14,14 +14,14 @@ Op pow() {
   op.reference = pointwise_reference([](double a, double b) { return std::pow(a, b); });
   op.gradient = [](GradientContext& c) {
     const Value a = c.operand(0), b = c.operand(1), g = c.gradient();
-    if (c.wants(0)) c.give(0, g * (b * pow(a, b - 1.0)));
-    if (c.wants(1)) {
+    if (c.needs_gradient(0)) c.accumulate(0, g * (b * pow(a, b - 1.0)));
+    if (c.needs_gradient(1)) {
       const Value positive = filled_like(a, 0) < a;
       const Value safe = select(positive, a, filled_like(a, 1));
-      c.give(1, g * (c.result() * log(safe)));
+      c.accumulate(1, g * (c.result() * log(safe)));
     }
   };
-  op.twin = "torch.pow(x[0], x[1])";
+  op.torch_reference = "torch.pow(x[0], x[1])";
   op.samples = elementwise_samples(2, 0.2, 3);
   return op;
 }

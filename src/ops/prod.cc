@@ -16,7 +16,7 @@ void gradient(GradientContext& c) {
   const Value zero = cast(is_zero, {.dtype = x.dtype()});
   const Value zeros = sum(zero, {.axes = axes, .keep = keep});
   const Value others = spread(c, c.gradient() * product) / factors;
-  c.give(0, select(equal(spread(c, zeros), zero), others, filled_like(x, 0)));
+  c.accumulate(0, select(equal(spread(c, zeros), zero), others, filled_like(x, 0)));
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ Op prod() {
   op.reduce = kernel_ir::ReduceOp::prod;
   op.reference = reduction_reference(1, [](double total, double x) { return total * x; });
   op.gradient = gradient;
-  op.twin =
+  op.torch_reference =
       "(lambda a: (lambda kept: x[0].permute(kept + a).reshape([x[0].shape[i] for i in kept] + "
       "[math.prod(x[0].shape[i] for i in a)]).prod(-1).reshape([1 if i in a else n for i, n in "
       "enumerate(x[0].shape)] if keep else [x[0].shape[i] for i in kept]))([i for i in "

@@ -56,7 +56,7 @@ Op random_bernoulli() {
   };
   op.lower = lower;
   op.reference = reference;
-  op.no_twin_reason =
+  op.no_torch_reason =
       "the generator is Trireme's own; philox_test checks the numbers and their moments";
   op.samples = samples();
   return op;

@@ -61,7 +61,7 @@ Op random_normal() {
   op.type = type_of_attributes(Numbers::floats);
   op.lower = lower;
   op.reference = reference;
-  op.no_twin_reason =
+  op.no_torch_reason =
       "the generator is Trireme's own; philox_test checks the numbers and their moments";
   op.samples = samples();
   return op;

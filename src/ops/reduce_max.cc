@@ -20,7 +20,7 @@ Op reduce_max() {
     return std::isnan(total) || std::isnan(x) ? NAN : std::max(total, x);
   });
   op.gradient = extremum_gradient;
-  op.twin = "torch.amax(x[0], dim=axes, keepdim=keep) if x[0].dim() else x[0]";
+  op.torch_reference = "torch.amax(x[0], dim=axes, keepdim=keep) if x[0].dim() else x[0]";
   op.samples = reduction_samples(false);
   return op;
 }

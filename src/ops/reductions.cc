@@ -77,7 +77,7 @@ void extremum_gradient(GradientContext& c) {
   const auto& axes = get_attribute<std::vector<std::int64_t>>(c.op().attributes, "axes");
   const Value winners = cast(equal(x, spread(c, c.result())), {.dtype = x.dtype()});
   const Value count = sum(winners, {.axes = axes, .keep = keep});
-  c.give(0, winners * spread(c, c.gradient() / count));
+  c.accumulate(0, winners * spread(c, c.gradient() / count));
 }
 
 std::vector<Type> position_type(const TypeContext& c) {

@@ -88,9 +88,9 @@ Op reshape() {
   op.lower = lower;
   op.reference = [](const Reference& r) { r.results[0]->data = r.operands[0]->data; };
   op.gradient = [](GradientContext& c) {
-    c.give(0, reshape(c.gradient(), {.shape = c.operand(0).shape()}));
+    c.accumulate(0, reshape(c.gradient(), {.shape = c.operand(0).shape()}));
   };
-  op.twin = "torch.reshape(x[0], tuple(shape))";
+  op.torch_reference = "torch.reshape(x[0], tuple(shape))";
   op.samples = {sample({6, 5}, {30}),      sample({30}, {2, 3, 5}),
                 sample({3, 1, 7}, {3, 7}), sample({4, 6}, {2, 12}),
                 sample({4, 6}, {6, 4}),    sample({2, 3, 4, 5}, {2, 12, 5}),

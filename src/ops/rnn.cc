@@ -33,7 +33,7 @@ Op rnn() {
     const Dim rows = rows_of_splits(c, 0);
     return recurrence_types(c, c.operands[0].shape[0] - 1, rows);
   };
-  op.no_twin_reason =
+  op.no_torch_reason =
       "it holds blocks; tests/nn/control_test.cc compares it with a plain interpreter";
   return op;
 }

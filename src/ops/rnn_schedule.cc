@@ -51,7 +51,7 @@ Op rnn_schedule() {
   };
   op.library_kernel = "rnn_schedule";
   op.reference = reference;
-  op.no_twin_reason = "the order is Trireme's own; the reference sorts by comparisons";
+  op.no_torch_reason = "the order is Trireme's own; the reference sorts by comparisons";
   for (const auto& [sequences, rows] : kSplitSamples) {
     Sample s;
     s.operands = {splits_type(sequences, rows)};

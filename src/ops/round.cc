@@ -32,7 +32,7 @@ Op round() {
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::round_even);
   op.reference = pointwise_reference(round_half_to_even);
-  op.twin = "torch.round(x[0])";
+  op.torch_reference = "torch.round(x[0])";
   op.samples = joined({elementwise_samples(1, -5, 5), ties()});
   return op;
 }

@@ -46,7 +46,7 @@ Op row_splits() {
   op.type = type;
   op.library_kernel = "row_splits";
   op.reference = reference;
-  op.twin = "F.pad(torch.cumsum(x[0], 0), (1, 0))";
+  op.torch_reference = "F.pad(torch.cumsum(x[0], 0), (1, 0))";
   op.samples = {sample(9, 5), sample(1, 3), sample(0, 1), sample(40, 200)};
   return op;
 }

@@ -14,9 +14,9 @@ Op rsqrt() {
   op.reference = pointwise_reference([](double x) { return 1 / std::sqrt(x); });
   op.gradient = [](GradientContext& c) {
     const Value r = c.result();
-    c.give(0, c.gradient() * (-0.5 * (r * r * r)));
+    c.accumulate(0, c.gradient() * (-0.5 * (r * r * r)));
   };
-  op.twin = "torch.rsqrt(x[0])";
+  op.torch_reference = "torch.rsqrt(x[0])";
   op.samples = elementwise_samples(1, 0.1, 4);
   return op;
 }

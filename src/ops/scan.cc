@@ -55,7 +55,7 @@ Op scan() {
   op.traits = bits(Trait::library);
   op.control = ir::ControlFlow::scan;
   op.type = type;
-  op.no_twin_reason =
+  op.no_torch_reason =
       "it holds blocks; tests/nn/control_test.cc compares it with a plain interpreter";
   return op;
 }

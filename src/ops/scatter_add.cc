@@ -70,14 +70,14 @@ Op scatter_add() {
   op.library_kernel = "scatter_add";
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
-    if (!c.wants(1)) return;
+    if (!c.needs_gradient(1)) return;
     const Value dy = gather(c.gradient(), c.operand(0));
     std::vector<std::int64_t> axes(static_cast<std::size_t>(c.operand(0).rank()));
     std::iota(axes.begin(), axes.end(), 0);
     const Value skipped = broadcast(c.operand(0) < 0.0, {.shape = dy.shape(), .axes = axes});
-    c.give(1, select(skipped, 0.0, dy));
+    c.accumulate(1, select(skipped, 0.0, dy));
   };
-  op.twin =
+  op.torch_reference =
       "torch.zeros([int(rows[0])] + list(x[1].shape[x[0].dim():]), dtype=x[1].dtype)"
       ".index_add(0, x[0].reshape(-1).long().clamp(min=0), "
       "(x[1] * (x[0] >= 0).reshape(list(x[0].shape) + [1] * (x[1].dim() - "

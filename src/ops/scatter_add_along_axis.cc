@@ -64,11 +64,11 @@ Op scatter_add_along_axis() {
   op.library_kernel = "scatter_add_along_axis";
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
-    if (!c.wants(1)) return;
+    if (!c.needs_gradient(1)) return;
     const std::int64_t axis = get_attribute<std::int64_t>(c.op().attributes, "axis");
-    c.give(1, take_along_axis(c.gradient(), c.operand(0), {.axis = axis}));
+    c.accumulate(1, take_along_axis(c.gradient(), c.operand(0), {.axis = axis}));
   };
-  op.twin =
+  op.torch_reference =
       "torch.zeros([int(size[0]) if i == axis % x[1].dim() else n for i, n in "
       "enumerate(x[1].shape)], dtype=x[1].dtype).scatter_add(axis, x[0].long(), x[1])";
   op.samples = {sample({5, 37}, -1, 9),         sample({5, 7}, 0, 11),

@@ -75,9 +75,9 @@ Op scatter_add_nd() {
   op.library_kernel = "scatter_add_nd";
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
-    if (c.wants(1)) c.give(1, gather_nd(c.gradient(), c.operand(0)));
+    if (c.needs_gradient(1)) c.accumulate(1, gather_nd(c.gradient(), c.operand(0)));
   };
-  op.twin =
+  op.torch_reference =
       "(lambda y: y.index_put(tuple(x[0].long().unbind(-1)), x[1], accumulate=True) "
       "if x[0].shape[-1] else y + x[1].reshape([-1] + list(y.shape)).sum(0))"
       "(torch.zeros([int(n) for n in shape], dtype=x[1].dtype))";

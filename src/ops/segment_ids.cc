@@ -28,7 +28,7 @@ Op segment_ids() {
   };
   op.library_kernel = "segment_ids";
   op.reference = reference;
-  op.twin = "torch.repeat_interleave(torch.arange(len(x[0]) - 1), torch.diff(x[0]))";
+  op.torch_reference = "torch.repeat_interleave(torch.arange(len(x[0]) - 1), torch.diff(x[0]))";
   for (const auto& [sequences, rows] : kSplitSamples) {
     Sample s;
     s.operands = {splits_type(sequences, rows)};

@@ -28,13 +28,13 @@ void reference(const Reference& r) {
 }
 
 void gradient(GradientContext& c) {
-  if (!c.wants(0)) return;
+  if (!c.needs_gradient(0)) return;
   const Value x = c.operand(0);
   const Value ids = segment_ids(c.operand(1));
   const Attributes counted = {{"axis", std::int64_t{0}}, {"shape", x.shape()}};
   const Value row = emit_in(*x.get()->program, "iota", counted, SourceLocation::current()).front();
   const Value chosen = equal(gather(c.result(1), ids), row);
-  c.give(0, select(chosen, gather(c.gradient(0), ids), 0.0));
+  c.accumulate(0, select(chosen, gather(c.gradient(0), ids), 0.0));
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Op segment_max() {
   op.library_kernel = "segment_max";
   op.reference = reference;
   op.gradient = gradient;
-  op.twin =
+  op.torch_reference =
       "(lambda s: (torch.stack([p.amax(0) if len(p) else torch.zeros(x[0].shape[1:], "
       "dtype=x[0].dtype) for p in s]) if s else x[0][:0], "
       "torch.stack([p.argmax(0) + a if len(p) else torch.full(x[0].shape[1:], -1) for p, a in "

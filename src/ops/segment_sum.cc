@@ -35,9 +35,9 @@ Op segment_sum() {
   op.library_kernel = "segment_sum";
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
-    if (c.wants(0)) c.give(0, gather(c.gradient(), segment_ids(c.operand(1))));
+    if (c.needs_gradient(0)) c.accumulate(0, gather(c.gradient(), segment_ids(c.operand(1))));
   };
-  op.twin =
+  op.torch_reference =
       "torch.zeros((len(x[1]) - 1,) + x[0].shape[1:], dtype=x[0].dtype).index_add(0, "
       "torch.repeat_interleave(torch.arange(len(x[1]) - 1), torch.diff(x[1])), x[0])";
   op.samples = segment_samples();

@@ -38,10 +38,10 @@ Op select() {
       [](double condition, double a, double b) { return condition != 0 ? a : b; });
   op.gradient = [](GradientContext& c) {
     const Value g = c.gradient(), zero = filled_like(g, 0);
-    if (c.wants(1)) c.give(1, select(c.operand(0), g, zero));
-    if (c.wants(2)) c.give(2, select(c.operand(0), zero, g));
+    if (c.needs_gradient(1)) c.accumulate(1, select(c.operand(0), g, zero));
+    if (c.needs_gradient(2)) c.accumulate(2, select(c.operand(0), zero, g));
   };
-  op.twin = "torch.where(x[0], x[1], x[2])";
+  op.torch_reference = "torch.where(x[0], x[1], x[2])";
   op.samples = samples();
   return op;
 }

@@ -13,9 +13,9 @@ Op sigmoid() {
   op.lower = pointwise(ExprOp::sigmoid);
   op.reference = pointwise_reference([](double x) { return 1 / (1 + std::exp(-x)); });
   op.gradient = [](GradientContext& c) {
-    c.give(0, c.gradient() * (c.result() * (1.0 - c.result())));
+    c.accumulate(0, c.gradient() * (c.result() * (1.0 - c.result())));
   };
-  op.twin = "torch.sigmoid(x[0])";
+  op.torch_reference = "torch.sigmoid(x[0])";
   op.samples = elementwise_samples(1, -6, 6);
   return op;
 }

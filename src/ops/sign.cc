@@ -15,7 +15,7 @@ Op sign() {
     return k.select(k.lt(zero, x[0]), number(k, x[0], 1), rest);
   });
   op.reference = pointwise_reference([](double x) { return x > 0 ? 1 : x < 0 ? -1 : x; });
-  op.twin = "torch.sign(x[0])";
+  op.torch_reference = "torch.sign(x[0])";
   op.samples = joined({elementwise_samples(1), elementwise_samples(1, -2, 3, DType::i64),
                        elementwise_samples(1, 0, 3, DType::u8)});
   return op;

@@ -11,8 +11,8 @@ Op sin() {
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::sin);
   op.reference = pointwise_reference([](double x) { return std::sin(x); });
-  op.gradient = [](GradientContext& c) { c.give(0, c.gradient() * cos(c.operand(0))); };
-  op.twin = "torch.sin(x[0])";
+  op.gradient = [](GradientContext& c) { c.accumulate(0, c.gradient() * cos(c.operand(0))); };
+  op.torch_reference = "torch.sin(x[0])";
   op.samples = elementwise_samples(1, -6, 6);
   return op;
 }

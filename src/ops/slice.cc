@@ -86,7 +86,7 @@ void gradient(GradientContext& c) {
     padding.high.push_back(size - starts[i] - (stride == 1 ? count : covered));
     padding.interior.push_back(stride - 1);
   }
-  c.give(0, pad(c.gradient(), padding));
+  c.accumulate(0, pad(c.gradient(), padding));
 }
 
 Sample sample(std::vector<std::int64_t> shape, Shape starts, Shape limits, Ints strides = {}) {
@@ -118,7 +118,7 @@ Op slice() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin =
+  op.torch_reference =
       "x[0][tuple(slice(int(a), None if b == -1 else int(b), (strides or [1] * len(starts))[i])"
       " for i, (a, b) in enumerate(zip(starts, limits)))]";
   op.samples = {sample({5, 37}, {1, 3}, {4, 30}),

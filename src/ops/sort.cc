@@ -18,7 +18,7 @@ Op sort() {
   op.reference =
       order_reference([](const Attributes& a) { return get_attribute<bool>(a, "descending"); });
   op.gradient = order_gradient;
-  op.twin = "torch.sort(x[0], dim=axis, descending=descending, stable=True)";
+  op.torch_reference = "torch.sort(x[0], dim=axis, descending=descending, stable=True)";
   op.samples =
       joined({order_samples({{"descending", false}}), order_samples({{"descending", true}})});
   return op;

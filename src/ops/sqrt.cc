@@ -11,8 +11,8 @@ Op sqrt() {
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::sqrt);
   op.reference = pointwise_reference([](double x) { return std::sqrt(x); });
-  op.gradient = [](GradientContext& c) { c.give(0, c.gradient() * 0.5 / c.result()); };
-  op.twin = "torch.sqrt(x[0])";
+  op.gradient = [](GradientContext& c) { c.accumulate(0, c.gradient() * 0.5 / c.result()); };
+  op.torch_reference = "torch.sqrt(x[0])";
   op.samples = elementwise_samples(1, 0.1, 4);
   return op;
 }

@@ -9,7 +9,7 @@ Op stop_gradient() {
   op.type = same_type(Numbers::any);
   op.lower = pointwise([](Builder&, Args x) { return x[0]; });
   op.reference = pointwise_reference([](double x) { return x; });
-  op.twin = "x[0].detach()";
+  op.torch_reference = "x[0].detach()";
   op.samples = elementwise_samples(1);
   // The gradient is zero by definition, although finite differences are not.
   for (Sample& sample : op.samples) sample.check_gradient = false;

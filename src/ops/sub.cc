@@ -13,10 +13,10 @@ Op sub() {
   op.lower = pointwise(ExprOp::sub);
   op.reference = pointwise_reference([](double a, double b) { return a - b; });
   op.gradient = [](GradientContext& c) {
-    c.give(0, c.gradient());
-    if (c.wants(1)) c.give(1, -c.gradient());
+    c.accumulate(0, c.gradient());
+    if (c.needs_gradient(1)) c.accumulate(1, -c.gradient());
   };
-  op.twin = "x[0] - x[1]";
+  op.torch_reference = "x[0] - x[1]";
   op.samples = joined({elementwise_samples(2), elementwise_samples(2, -9, 9, DType::i64)});
   return op;
 }

@@ -17,8 +17,8 @@ Op sum() {
   };
   op.reduce = kernel_ir::ReduceOp::sum;
   op.reference = reduction_reference(0, [](double total, double x) { return total + x; });
-  op.gradient = [](GradientContext& c) { c.give(0, spread(c, c.gradient())); };
-  op.twin =
+  op.gradient = [](GradientContext& c) { c.accumulate(0, spread(c, c.gradient())); };
+  op.torch_reference =
       "torch.sum(x[0], dim=axes or list(range(x[0].dim())), keepdim=keep) "
       "if x[0].dim() else x[0]";
   op.samples = reduction_samples(true);

@@ -66,7 +66,7 @@ Op sum_rows() {
   op.type = type;
   op.library_kernel = "sum_rows";
   op.reference = reference;
-  op.twin =
+  op.torch_reference =
       "(lambda r, v: (lambda u, at: (F.pad(u, (0, len(x[0]) - len(u)), value=-1), "
       "torch.zeros_like(x[1]).index_add(0, at, v)))(*torch.unique(r, return_inverse=True)))"
       "(x[0][x[0] >= 0], x[1][x[0] >= 0])";

@@ -47,14 +47,14 @@ void reference(const Reference& r) {
 }
 
 void gradient(GradientContext& c) {
-  if (!c.wants(0)) return;
+  if (!c.needs_gradient(0)) return;
   const Value x = c.operand(0), indices = c.operand(1);
   const std::size_t axis = axis_of(c.op().attributes, x.rank());
   const Value last = dim_size(x, {.axes = {static_cast<std::int64_t>(axis)}, .dtype = DType::i64});
   const Value place = minimum(maximum(cast(indices, {.dtype = DType::i64}), 0.0), last - 1.0);
-  c.give(0, scatter_add_along_axis(
-                place, c.gradient(),
-                {.size = {x.shape()[axis]}, .axis = static_cast<std::int64_t>(axis)}));
+  c.accumulate(0, scatter_add_along_axis(
+                      place, c.gradient(),
+                      {.size = {x.shape()[axis]}, .axis = static_cast<std::int64_t>(axis)}));
 }
 
 Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices, std::int64_t axis,
@@ -83,7 +83,8 @@ Op take_along_axis() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "torch.take_along_dim(x[0], x[1].long().clamp(0, max(x[0].shape[axis] - 1, 0)), axis)";
+  op.torch_reference =
+      "torch.take_along_dim(x[0], x[1].long().clamp(0, max(x[0].shape[axis] - 1, 0)), axis)";
   op.samples = {sample({5, 37}, {5, 9}, 1),
                 sample({5, 7}, {11, 7}, 0),
                 sample({3, 4, 5}, {3, 2, 5}, -2),

@@ -12,9 +12,9 @@ Op tan() {
   op.lower = pointwise(ExprOp::tan);
   op.reference = pointwise_reference([](double x) { return std::tan(x); });
   op.gradient = [](GradientContext& c) {
-    c.give(0, c.gradient() * (c.result() * c.result() + 1.0));
+    c.accumulate(0, c.gradient() * (c.result() * c.result() + 1.0));
   };
-  op.twin = "torch.tan(x[0])";
+  op.torch_reference = "torch.tan(x[0])";
   op.samples = joined({elementwise_samples(1, -1.25, 1.25), elementwise_samples(1, 2, 4.25)});
   return op;
 }

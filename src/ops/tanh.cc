@@ -13,9 +13,9 @@ Op tanh() {
   op.lower = pointwise(ExprOp::tanh);
   op.reference = pointwise_reference([](double x) { return std::tanh(x); });
   op.gradient = [](GradientContext& c) {
-    c.give(0, c.gradient() * (1.0 - c.result() * c.result()));
+    c.accumulate(0, c.gradient() * (1.0 - c.result() * c.result()));
   };
-  op.twin = "torch.tanh(x[0])";
+  op.torch_reference = "torch.tanh(x[0])";
   op.samples = elementwise_samples(1);
   return op;
 }

@@ -47,7 +47,7 @@ Op top_k() {
       order_reference([](const Attributes& a) { return get_attribute<bool>(a, "largest"); });
   op.gradient = order_gradient;
   // torch.topk does not define the order of equal elements.
-  op.twin =
+  op.torch_reference =
       "[y.narrow(axis, 0, k) for y in torch.sort(x[0], dim=axis, descending=largest, stable=True)]";
   op.samples = samples();
   return op;

@@ -46,7 +46,7 @@ void gradient(GradientContext& c) {
   for (std::size_t i = 0; i < permutation.size(); ++i) {
     inverse[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
   }
-  c.give(0, transpose(c.gradient(), {.permutation = inverse}));
+  c.accumulate(0, transpose(c.gradient(), {.permutation = inverse}));
 }
 
 void reference(const Reference& r) {
@@ -81,7 +81,7 @@ Op transpose() {
   };
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "x[0].permute(tuple(permutation))";
+  op.torch_reference = "x[0].permute(tuple(permutation))";
   op.samples = {sample({5, 7}, {1, 0}),
                 sample({2, 3, 4}, {2, 0, 1}),
                 sample({2, 3, 4, 5}, {0, 2, 3, 1}),

@@ -16,10 +16,10 @@ Op when_training() {
   op.reference = pointwise_reference([](double training, double) { return training; });
   op.gradient = [](GradientContext& c) {
     const Value g = c.gradient(), zero = filled_like(g, 0);
-    if (c.wants(0)) c.give(0, when_training(g, zero));
-    if (c.wants(1)) c.give(1, when_training(zero, g));
+    if (c.needs_gradient(0)) c.accumulate(0, when_training(g, zero));
+    if (c.needs_gradient(1)) c.accumulate(1, when_training(zero, g));
   };
-  op.twin = "x[0]";  // the suite evaluates in training mode
+  op.torch_reference = "x[0]";  // the suite evaluates in training mode
   op.samples = elementwise_samples(2);
   return op;
 }

@@ -40,7 +40,7 @@ Op while_loop() {
   op.traits = bits(Trait::library);
   op.control = ir::ControlFlow::while_loop;
   op.type = type;
-  op.no_twin_reason =
+  op.no_torch_reason =
       "it holds blocks; tests/nn/control_test.cc compares it with a plain interpreter";
   return op;
 }

@@ -129,7 +129,7 @@ Op winograd_conv2d() {
   op.type = type;
   op.contraction = contraction;
   op.reference = reference;
-  op.twin =
+  op.torch_reference =
       "(lambda B, A, d: torch.einsum('ai,nhwkij,bj->nhawbk', A, "
       "torch.einsum('nhwcij,ijck->nhwkij', "
       "torch.einsum('is,nhwcst,jt->nhwcij', B, d, B), x[1].reshape([4, 4] + "

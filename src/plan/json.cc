@@ -27,7 +27,7 @@ constexpr std::pair<Control::Kind, const char*> kControls[] = {
     {Control::Kind::scan, "scan"},
     {Control::Kind::rnn, "rnn"}};
 // Blocks in blocks: more are damage.
-constexpr int kMostLevels = 32;
+constexpr int kMaxLevels = 32;
 
 Json to_json(const Dim& dim) {
   if (dim.is_constant()) return dim.constant();
@@ -382,7 +382,7 @@ void check_aliases(const Plan& plan) {
 }
 
 Plan read_plan(const Json& json, int level) {
-  if (level > kMostLevels) fail_data("blocks lie too deep in each other");
+  if (level > kMaxLevels) fail_data("blocks lie too deep in each other");
   Plan plan;
   for (const Json& symbol : list(json, "symbols")) {
     plan.symbols.push_back(as_text(symbol, "symbols"));

@@ -27,7 +27,7 @@ Block::Block(const plan::Plan& outer, const plan::Nested& nested, device::Device
   }
 }
 
-Sizes Block::sizes_from(const Bound& outer) const {
+Sizes Block::sizes_from(const BoundPlan& outer) const {
   Sizes sizes;
   for (const int symbol : symbols_) {
     sizes.push_back(symbol < 0 ? 0 : outer.current[static_cast<std::size_t>(symbol)]);

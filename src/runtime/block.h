@@ -34,7 +34,7 @@ class Block {
   }
   void set_result(std::size_t i, void* memory) { frame_.set_fetch(i, memory); }
   // Sets the sizes of the block that equal sizes of the enclosing Plan.
-  Sizes sizes_from(const Bound& outer) const;
+  Sizes sizes_from(const BoundPlan& outer) const;
 
  private:
   Frame frame_;

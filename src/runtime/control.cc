@@ -23,7 +23,7 @@ class Cond : public runtime::Control {
         yes_(plan, step.control.blocks[0], device, options),
         no_(plan, step.control.blocks[1], device, options) {}
 
-  void run(const Bound& outer, void* const* arguments, std::uint64_t seed) override {
+  void run(const BoundPlan& outer, void* const* arguments, std::uint64_t seed) override {
     Block& block = *static_cast<const bool*>(arguments[0]) ? yes_ : no_;
     for (std::size_t i = 0; i < buffers_.arguments; ++i) {
       block.set_argument(i, arguments[buffers_.extra + i]);
@@ -50,7 +50,7 @@ class Carried {
     }
   }
 
-  void begin(const Bound& outer, void* const* arguments) {
+  void begin(const BoundPlan& outer, void* const* arguments) {
     at_.assign(now_.size(), nullptr);
     to_.assign(now_.size(), nullptr);
     for (std::size_t i = 0; i < now_.size(); ++i) {
@@ -72,7 +72,7 @@ class Carried {
     }
   }
 
-  void end(const Bound& outer, void* const* arguments) const {
+  void end(const BoundPlan& outer, void* const* arguments) const {
     for (std::size_t i = 0; i < now_.size(); ++i) {
       const auto bytes = static_cast<std::size_t>(bytes_of(outer, i));
       void* result = arguments[buffers_.extra + buffers_.arguments + i];
@@ -81,7 +81,7 @@ class Carried {
   }
 
  private:
-  std::int64_t bytes_of(const Bound& outer, std::size_t i) const {
+  std::int64_t bytes_of(const BoundPlan& outer, std::size_t i) const {
     return outer.bytes[static_cast<std::size_t>(buffers_.argument(i))];
   }
 
@@ -100,7 +100,7 @@ class WhileLoop : public runtime::Control {
         body_(plan, step.control.blocks[1], device, options),
         carried_(buffers_, device) {}
 
-  void run(const Bound& outer, void* const* arguments, std::uint64_t seed) override {
+  void run(const BoundPlan& outer, void* const* arguments, std::uint64_t seed) override {
     bool more = false;
     condition_.set_result(0, &more);
     for (std::size_t i = carried_.count(); i < buffers_.arguments; ++i) {
@@ -150,7 +150,7 @@ class Scan : public runtime::Control {
         body_(plan, step.control.blocks[0], device, options),
         carried_(buffers_, device) {}
 
-  void run(const Bound& outer, void* const* arguments, std::uint64_t seed) override {
+  void run(const BoundPlan& outer, void* const* arguments, std::uint64_t seed) override {
     const std::int64_t length = length_.evaluate(outer.current);
     const std::size_t carried = carried_.count();
     const auto sequences = static_cast<std::size_t>(buffers_.step.control.sequences);
@@ -179,7 +179,7 @@ class Scan : public runtime::Control {
   }
 
  private:
-  char* row(const Bound& outer, void* const* arguments, std::size_t i, std::int64_t at,
+  char* row(const BoundPlan& outer, void* const* arguments, std::size_t i, std::int64_t at,
             std::int64_t length) const {
     const std::int64_t bytes = outer.bytes[static_cast<std::size_t>(buffers_.step.buffers[i])];
     return static_cast<char*>(arguments[i]) + at * (bytes / length);

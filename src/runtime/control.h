@@ -7,7 +7,7 @@
 
 #include "device/device.h"
 #include "plan/plan.h"
-#include "runtime/bound.h"
+#include "runtime/bound_plan.h"
 #include "runtime/executor.h"
 
 namespace trireme::runtime {
@@ -16,7 +16,7 @@ class Control {
  public:
   virtual ~Control() = default;
   // `outer` has the present sizes; `arguments` are the buffers of the step.
-  virtual void run(const Bound& outer, void* const* arguments, std::uint64_t seed) = 0;
+  virtual void run(const BoundPlan& outer, void* const* arguments, std::uint64_t seed) = 0;
 };
 
 // `step` is one of `plan`; both outlive the result.

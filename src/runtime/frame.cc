@@ -13,7 +13,7 @@ namespace trireme::runtime {
 
 namespace {
 
-constexpr std::size_t kMostBounds = 16;
+constexpr std::size_t kMaxBounds = 16;
 
 std::string where(const plan::Step& step) {
   std::string text = fmt::format("in step '{}'", step.name);
@@ -37,14 +37,14 @@ Frame::Frame(std::shared_ptr<const plan::Plan> plan, device::Device& device,
   external_.assign(plan_->buffers.size(), nullptr);
   own_memory_.resize(plan_->buffers.size());
   find_external();
-  std::size_t most = 0;
+  std::size_t largest = 0;
   for (const plan::Step& step : plan_->steps) {
-    most = std::max(most, step.buffers.size());
+    largest = std::max(largest, step.buffers.size());
     controls_.push_back(step.control.kind == plan::Control::Kind::none
                             ? nullptr
                             : make_control(*plan_, step, device, options));
   }
-  thread_pointers_.assign(static_cast<std::size_t>(device.threads()), std::vector<void*>(most));
+  thread_pointers_.assign(static_cast<std::size_t>(device.threads()), std::vector<void*>(largest));
 }
 
 Frame::~Frame() {
@@ -91,9 +91,9 @@ void Frame::set_fetch(std::size_t fetch, void* memory) {
   }
 }
 
-std::unique_ptr<Bound> Frame::make_bound(const Sizes& sizes) const {
-  return std::make_unique<Bound>(*plan_, flat_, sizes, options_.plan_memory, device_.threads(),
-                                 options_.find_kernel);
+std::unique_ptr<BoundPlan> Frame::make_bound(const Sizes& sizes) const {
+  return std::make_unique<BoundPlan>(*plan_, flat_, sizes, options_.plan_memory, device_.threads(),
+                                     options_.find_kernel);
 }
 
 void Frame::place(const Sizes& sizes) {
@@ -104,7 +104,7 @@ void Frame::place(const Sizes& sizes) {
     if (bounds_.front()->current != sizes) bounds_.front()->resize(sizes);
   } else {
     auto made = make_bound(sizes);
-    if (bounds_.size() == kMostBounds) bounds_.pop_back();
+    if (bounds_.size() == kMaxBounds) bounds_.pop_back();
     bounds_.insert(bounds_.begin(), std::move(made));
   }
 }
@@ -148,9 +148,10 @@ void Frame::ensure_own_memory() {
 }
 
 void Frame::point() {
-  Bound& bound = *bounds_.front();
+  BoundPlan& bound = *bounds_.front();
   bound.settle(arena_.memory, workspace_.memory);
-  for (const Bound::External& e : bound.externals) bound.pointers[e.pointer] = external_[e.root];
+  for (const BoundPlan::External& e : bound.externals)
+    bound.pointers[e.pointer] = external_[e.root];
   for (const std::size_t place : bound.seeds) {
     bound.sizes[place] = static_cast<std::int64_t>(seed_);
   }
@@ -176,7 +177,7 @@ void Frame::run(std::uint64_t seed) {
 }
 
 void Frame::run_step(std::size_t i) {
-  Bound& bound = *bounds_.front();
+  BoundPlan& bound = *bounds_.front();
   const BoundStep& step = bound.steps[i];
   void** arguments = bound.pointers.data() + step.pointers;
   if (controls_[i] != nullptr) {
@@ -201,7 +202,7 @@ void Frame::run_step(std::size_t i) {
 }
 
 void Frame::run_with_scratch(const BoundStep& step) {
-  const Bound& bound = *bounds_.front();
+  const BoundPlan& bound = *bounds_.front();
   void* const* arguments = bound.pointers.data() + step.pointers;
   const std::int64_t* sizes = bound.sizes.data() + step.sizes;
   for (std::size_t t = 0; t < thread_pointers_.size(); ++t) {
@@ -220,7 +221,7 @@ void Frame::run_with_scratch(const BoundStep& step) {
 // What depends on the size is sized, and given memory, now.
 void Frame::define(const plan::Step& step) {
   const auto buffer = static_cast<std::size_t>(step.buffers.back());
-  const Bound& bound = *bounds_.front();
+  const BoundPlan& bound = *bounds_.front();
   const auto count = bound.bytes[buffer] / static_cast<std::int64_t>(sizeof(std::int64_t));
   const auto* values = static_cast<const std::int64_t*>(memory_of(buffer));
   Sizes sizes = bound.current;

@@ -9,7 +9,7 @@
 
 #include "device/device.h"
 #include "plan/plan.h"
-#include "runtime/bound.h"
+#include "runtime/bound_plan.h"
 #include "runtime/executor.h"
 
 namespace trireme::runtime {
@@ -40,7 +40,7 @@ class Frame {
   void resize(const Sizes& sizes);
   void run(std::uint64_t seed);
 
-  const Bound& bound() const { return *bounds_.front(); }
+  const BoundPlan& bound() const { return *bounds_.front(); }
   bool placed() const { return !bounds_.empty(); }
   // The memory of a buffer after a run; valid until the next.
   void* memory_of(std::size_t buffer) const;
@@ -52,7 +52,7 @@ class Frame {
   };
 
   void find_external();
-  std::unique_ptr<Bound> make_bound(const Sizes& sizes) const;
+  std::unique_ptr<BoundPlan> make_bound(const Sizes& sizes) const;
   void ensure_memory();
   void ensure_own_memory();
   void point();
@@ -74,7 +74,7 @@ class Frame {
       fetched_;  // where fetches that no kernel writes itself are copied to; may be null
   std::vector<int> direct_;  // by fetch: the buffer that the kernels write, or -1
   std::vector<std::vector<void*>> thread_pointers_;  // arguments of a step with scratch, by thread
-  std::vector<std::unique_ptr<Bound>> bounds_;       // the one used last is first
+  std::vector<std::unique_ptr<BoundPlan>> bounds_;   // the one used last is first
   std::vector<std::unique_ptr<Control>> controls_;   // by step; null for all others
   Own arena_, workspace_;
   std::vector<Own> own_memory_;  // by buffer

@@ -8,7 +8,7 @@ namespace trireme::runtime {
 
 namespace {
 
-constexpr std::size_t kMostEvents = 200'000;
+constexpr std::size_t kMaxEvents = 200'000;
 
 std::string json_text(const std::string& text) {
   std::string result = "\"";
@@ -39,7 +39,7 @@ void Profiler::record(Event event) {
   total.us += event.duration_us;
   total.operations += event.operations;
   operations_ += event.operations;
-  if (events_.size() < kMostEvents) events_.push_back(std::move(event));
+  if (events_.size() < kMaxEvents) events_.push_back(std::move(event));
 }
 
 std::string Profiler::chrome_trace() const {

@@ -35,7 +35,7 @@ class Recurrence : public Control {
     ranges_.resize(control_.sizes.size());
   }
 
-  void run(const Bound& outer, void* const* arguments, std::uint64_t seed) override {
+  void run(const BoundPlan& outer, void* const* arguments, std::uint64_t seed) override {
     outer_ = &outer;
     arguments_ = arguments;
     find_steps();
@@ -116,10 +116,10 @@ class Recurrence : public Control {
     const auto steps = static_cast<std::int64_t>(offsets_.size()) - 1;
     for (std::size_t s = 0; s < ranges_.size(); ++s) {
       if (symbol_of_[s] < 0) continue;
-      std::int64_t& most = largest[static_cast<std::size_t>(symbol_of_[s])];
+      std::int64_t& largest = largest[static_cast<std::size_t>(symbol_of_[s])];
       const bool shrinks = control_.sizes[s].splits < 0 || !control_.sizes[s].by_row;
       for (std::int64_t t = 0; t < (shrinks ? std::min<std::int64_t>(1, steps) : steps); ++t) {
-        most = std::max(most, range(s, t).count());
+        largest = std::max(largest, range(s, t).count());
       }
     }
     body_.frame().reserve(largest);
@@ -246,7 +246,7 @@ class Recurrence : public Control {
   std::vector<Range> ranges_;   // by size, at the current step
   std::vector<std::int64_t> offsets_, row_bytes_;
   Sizes sizes_;
-  const Bound* outer_ = nullptr;
+  const BoundPlan* outer_ = nullptr;
   void* const* arguments_ = nullptr;
 };
 

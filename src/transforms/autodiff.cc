@@ -66,12 +66,12 @@ class Context final : public ir::GradientContext {
 
   bool has_gradient(int i) const override { return gradients_.contains(op_.result(i)); }
 
-  bool wants(int i) const override {
+  bool needs_gradient(int i) const override {
     return wanted_.contains(op_.operands[static_cast<std::size_t>(i)]);
   }
 
-  void give(int i, trireme::Value gradient) override {
-    if (!wants(i)) return;
+  void accumulate(int i, trireme::Value gradient) override {
+    if (!needs_gradient(i)) return;
     const ir::Value* operand = op_.operands[static_cast<std::size_t>(i)];
     if (gradient.get()->type != operand->type) {
       fail_internal(op_.name() + ": its gradient rule passes to operand " + std::to_string(i) +
@@ -82,12 +82,12 @@ class Context final : public ir::GradientContext {
     sum = sum ? sum + gradient : gradient;
   }
 
-  void give_rows(int i, trireme::Value rows, trireme::Value values) override {
-    if (!wants(i)) return;
+  void accumulate_rows(int i, trireme::Value rows, trireme::Value values) override {
+    if (!needs_gradient(i)) return;
     const ir::Value* operand = op_.operands[static_cast<std::size_t>(i)];
     const auto found = by_rows_.find(operand);
     if (found == by_rows_.end()) {
-      give(i, to_dense(rows, values, operand->type));
+      accumulate(i, to_dense(rows, values, operand->type));
     } else {
       found->second.push_back(as_list(rows, values));
     }

@@ -66,8 +66,8 @@ class LoopGradient {
   }
   std::size_t others_begin() const { return carried_ + sequences_; }
   ir::Value* operand(std::size_t argument) const { return loop_.operands[first_ + argument]; }
-  bool wants(std::size_t argument) const {
-    return context_.wants(static_cast<int>(first_ + argument));
+  bool needs_gradient(std::size_t argument) const {
+    return context_.needs_gradient(static_cast<int>(first_ + argument));
   }
 
   ir::Value* add_argument(const std::string& stem, const ir::Type& type) {
@@ -193,7 +193,8 @@ class LoopGradient {
     Values wanted;
     std::vector<std::size_t> wanted_at;
     for (std::size_t i = 0; i < copied_.size(); ++i) {
-      if (!is_arithmetic_float(copied_[i]->type.dtype) || (i >= carried_ && !wants(i))) continue;
+      if (!is_arithmetic_float(copied_[i]->type.dtype) || (i >= carried_ && !needs_gradient(i)))
+        continue;
       wanted.push_back(copied_[i]);
       wanted_at.push_back(i);
     }
@@ -314,8 +315,8 @@ class LoopGradient {
 
   void pass_gradients(const ir::Op& gradient_op, std::size_t carried) {
     const auto accumulate = [&](std::size_t argument, std::size_t result) {
-      context_.give(static_cast<int>(first_ + argument),
-                    trireme::Value(gradient_op.results[result].get()));
+      context_.accumulate(static_cast<int>(first_ + argument),
+                          trireme::Value(gradient_op.results[result].get()));
     };
     for (std::size_t k = 0; k < carried_of_.size(); ++k) accumulate(carried_of_[k], k);
     for (std::size_t k = 0; k < sums_.size(); ++k)
@@ -354,7 +355,7 @@ void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
     operands.push_back(context.gradient(static_cast<int>(i)).get());
   }
   for (std::size_t i = 1; i < op.operands.size(); ++i) {
-    if (context.wants(static_cast<int>(i))) wanted.push_back(i);
+    if (context.needs_gradient(static_cast<int>(i))) wanted.push_back(i);
   }
   std::vector<std::unique_ptr<ir::Block>> blocks;
   for (const auto& body : op.blocks) {
@@ -387,7 +388,7 @@ void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
   const ir::Op* gradient_op = program.append(outside, "cond", std::move(operands), op.attributes,
                                              op.location, std::move(blocks));
   for (std::size_t k = 0; k < wanted.size(); ++k) {
-    context.give(static_cast<int>(wanted[k]), trireme::Value(gradient_op->results[k].get()));
+    context.accumulate(static_cast<int>(wanted[k]), trireme::Value(gradient_op->results[k].get()));
   }
 }
 

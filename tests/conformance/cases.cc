@@ -78,7 +78,7 @@ std::vector<ir::Type> with_symbol(const ops::Sample& sample) {
 Case make_case(const ops::Op& op, const ops::Sample& sample, const std::vector<ir::Type>& types) {
   Case c;
   c.op = op.name;
-  c.twin = op.twin;
+  c.torch_reference = op.torch_reference;
   c.tolerance = sample.tolerance;
   c.updates = op.has(ir::Trait::side_effect);
   c.check_gradient = sample.check_gradient;

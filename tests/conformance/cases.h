@@ -20,8 +20,9 @@ struct Run {
 };
 
 struct Case {
-  std::string op;    // the name of the row in the table
-  std::string twin;  // PyTorch expression of the independent reference; empty: not compared
+  std::string op;  // the name of the row in the table
+  std::string
+      torch_reference;  // PyTorch expression of the independent reference; empty: not compared
   Attributes attributes;
   double tolerance = 1e-5;
   bool updates = false;        // assigns to a parameter

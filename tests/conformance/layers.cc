@@ -13,10 +13,10 @@
 
 namespace trireme::conformance {
 Case layer(const std::string& name, const std::vector<Input>& inputs, const Build& build,
-           const std::string& twin, double low, double high) {
+           const std::string& torch, double low, double high) {
   Case c;
   c.op = name;
-  c.twin = twin;
+  c.torch_reference = torch;
   c.tolerance = 2e-5;  // errors of several ops add up
   c.program = std::make_unique<Program>("case");
   Run run{name, {}, {}};
@@ -48,7 +48,7 @@ Case layer(const std::string& name, const std::vector<Input>& inputs, const Buil
 namespace {
 
 void add_activations(std::vector<Case>& cases) {
-  const std::vector<std::pair<std::string, std::string>> twins = {
+  const std::vector<std::pair<std::string, std::string>> names = {
       {"identity", "x[0] * 1"},
       {"relu", "F.relu(x[0])"},
       {"relu6", "F.relu6(x[0])"},
@@ -64,11 +64,11 @@ void add_activations(std::vector<Case>& cases) {
       {"tanh", "torch.tanh(x[0])"},
       {"sigmoid", "torch.sigmoid(x[0])"},
   };
-  for (const auto& [name, twin] : twins) {
+  for (const auto& [name, torch_reference] : names) {
     const nn::Activation activation = nn::find_activation(name);
     cases.push_back(layer(
         "activation " + name, {{{7, 37}, f32, -8, 8}},
-        [&](auto& x) { return activation(x[0], SourceLocation::current()); }, twin));
+        [&](auto& x) { return activation(x[0], SourceLocation::current()); }, torch));
   }
 }
 
@@ -154,14 +154,14 @@ void add_embeddings(std::vector<Case>& cases) {
 
 void add_normalisations(std::vector<Case>& cases) {
   // Parameters: running_mean, running_var, weight, bias.
-  const std::string twin =
+  const std::string torch =
       "F.batch_norm(x[0], x[1].detach().clone(), x[2].detach().clone(), x[3], "
       "x[4], training=True)";
   cases.push_back(layer(
       "batch_norm of images", {{{4, 3, 5, 6}}}, [](auto& x) { return nn::batch_norm(x[0]); },
-      twin));
+      torch));
   cases.push_back(
-      layer("batch_norm of rows", {{{9, 5}}}, [](auto& x) { return nn::batch_norm(x[0]); }, twin));
+      layer("batch_norm of rows", {{{9, 5}}}, [](auto& x) { return nn::batch_norm(x[0]); }, torch));
   cases.push_back(layer(
       "layer_norm", {{{3, 5, 37}}}, [](auto& x) { return nn::layer_norm(x[0]); },
       "F.layer_norm(x[0], [37], x[1], x[2])"));
@@ -266,8 +266,8 @@ void add_padding_and_resizing(std::vector<Case>& cases) {
 }
 
 // Returns the training loop in PyTorch. `optimizer` names `w`; `clip` and `schedule` may be empty.
-std::string training_twin(const std::string& optimizer, const std::string& clip,
-                          const std::string& schedule) {
+std::string torch_training(const std::string& optimizer, const std::string& clip,
+                           const std::string& schedule) {
   const std::string schedule_call = schedule.empty() ? "None" : schedule;
   const std::string clip_call = clip.empty() ? "None" : clip;
   return "(lambda w: (lambda o: (lambda s: ([(o.zero_grad(), "
@@ -280,17 +280,17 @@ std::string training_twin(const std::string& optimizer, const std::string& clip,
 }
 
 // Returns the same loop with one of the rules of formulas.py.
-std::string formula_twin(const std::string& rule, const std::string& options) {
+std::string torch_formula(const std::string& rule, const std::string& options) {
   return "formulas.train(formulas." + rule + ", x, " + std::to_string(TrainingCase::kSteps) + ", " +
          options + ")";
 }
 
 TrainingCase training_case(const std::string& name, const Optimizer& optimizer,
-                           const std::string& twin) {
+                           const std::string& torch) {
   TrainingCase training;
   Case& c = training.c;
   c.op = name;
-  c.twin = twin;
+  c.torch_reference = torch;
   c.check_gradient = false;
   c.program = std::make_unique<Program>("training");
   const Value x = c.program->input("x", f32, {16, 5});
@@ -316,9 +316,9 @@ TrainingCase training_case(const std::string& name, const Optimizer& optimizer,
   return training;
 }
 
-TrainingCase training(const std::string& name, const Optimizer& optimizer, const std::string& twin,
+TrainingCase training(const std::string& name, const Optimizer& optimizer, const std::string& torch,
                       const std::string& clip = "", const std::string& schedule = "") {
-  return training_case(name, optimizer, training_twin(twin, clip, schedule));
+  return training_case(name, optimizer, torch_training(torch, clip, schedule));
 }
 
 void add_adaptive(std::vector<TrainingCase>& cases) {
@@ -335,21 +335,21 @@ void add_adaptive(std::vector<TrainingCase>& cases) {
   cases.push_back(
       training("adamax", Adamax{.weight_decay = 0.1}, "Adamax([w], lr=2e-3, weight_decay=0.1)"));
   cases.push_back(training_case("decayed adagrad", DecayedAdagrad{.learning_rate = 0.02},
-                                formula_twin("decayed_adagrad", "rate=0.02")));
+                                torch_formula("decayed_adagrad", "rate=0.02")));
   cases.push_back(training_case("ftrl", Ftrl{.l1 = 0.3, .l2 = 0.1},
-                                formula_twin("ftrl", "rate=0.1, l1=0.3, l2=0.1")));
+                                torch_formula("ftrl", "rate=0.1, l1=0.3, l2=0.1")));
   cases.push_back(
-      training_case("lamb", Lamb{.learning_rate = 0.02}, formula_twin("lamb", "rate=0.02")));
+      training_case("lamb", Lamb{.learning_rate = 0.02}, torch_formula("lamb", "rate=0.02")));
   cases.push_back(training_case("lion", Lion{.learning_rate = 0.01, .weight_decay = 0.1},
-                                formula_twin("lion", "rate=0.01, weight_decay=0.1")));
+                                torch_formula("lion", "rate=0.01, weight_decay=0.1")));
 }
 
 constexpr int kRates = 60;
 
-Case schedule_case(const std::string& name, const Schedule& schedule, const std::string& twin) {
+Case schedule_case(const std::string& name, const Schedule& schedule, const std::string& torch) {
   Case c;
   c.op = "schedule " + name;
-  c.twin = "formulas.rates(lambda o: " + twin + ", " + std::to_string(kRates) + ")";
+  c.torch_reference = "formulas.rates(lambda o: " + torch + ", " + std::to_string(kRates) + ")";
   c.check_gradient = false;
   c.tolerance = 1e-9;
   c.program = std::make_unique<Program>("schedule");
@@ -364,10 +364,10 @@ Case schedule_case(const std::string& name, const Schedule& schedule, const std:
 }
 
 // The factors of nn::after_measuring for measurements that fall, stay level and rise.
-Case plateau_case(const std::string& name, const Plateau& plateau, const std::string& twin) {
+Case plateau_case(const std::string& name, const Plateau& plateau, const std::string& torch) {
   Case c;
   c.op = "schedule " + name;
-  c.twin = "formulas.plateau_factors(x[0], " + twin + ")";
+  c.torch_reference = "formulas.plateau_factors(x[0], " + torch + ")";
   c.check_gradient = false;
   c.tolerance = 1e-9;
   c.program = std::make_unique<Program>("schedule");

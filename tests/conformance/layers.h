@@ -24,10 +24,10 @@ struct Input {
   double low = -2, high = 2;
 };
 using Build = std::function<Value(const std::vector<Value>& x)>;
-// Returns one case, which is one row of the table. The PyTorch expression `twin` sees the inputs as
+// Returns one case, which is one row of the table. The PyTorch expression `torch_reference` sees the inputs as
 // x[0] ..., then the parameters in creation order. The parameters are in [low, high).
 Case layer(const std::string& name, const std::vector<Input>& inputs, const Build& build,
-           const std::string& twin, double low = 0.25, double high = 1.5);
+           const std::string& torch, double low = 0.25, double high = 1.5);
 
 // The training of one parameter "w" with one optimizer. "w" is the weight of a linear regression,
 // or a table in which each step looks up different rows.

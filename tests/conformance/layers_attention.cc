@@ -12,8 +12,8 @@ Value positive(const Value& x) { return x > 0.0; }
 
 // Adds a case with small parameters of both signs, so that no attention weight is near 1.
 void add(std::vector<Case>& cases, const std::string& name, const std::vector<Input>& inputs,
-         const Build& build, const std::string& twin) {
-  cases.push_back(layer(name, inputs, build, twin, -0.75, 0.75));
+         const Build& build, const std::string& torch) {
+  cases.push_back(layer(name, inputs, build, torch, -0.75, 0.75));
   cases.back().tolerance = 2e-4;  // errors of several products add up
 }
 

@@ -1,7 +1,7 @@
 // The conformance suite of layers, losses, optimizers and schedules. It compares the values and
 // gradients of the reference with compiled code and with PyTorch, optimizers over 50 steps.
 //
-// usage: conformance_layers [--no-twin] [--every N] [--python PATH]
+// usage: conformance_layers [--no-torch] [--every N] [--python PATH]
 //
 // --every N checks only every Nth layer.
 
@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "layers.h"
+#include "torch_reference.h"
 #include "trireme/session.h"
-#include "twin.h"
 
 namespace trireme::conformance {
 namespace {
@@ -21,16 +21,16 @@ namespace {
 struct Row {
   std::string name;
   Column compiled;
-  TwinColumns twin;
+  TorchColumns torch_reference;
   bool trains = false;  // an optimizer or schedule, which has no gradients
 };
 
-Row check_layer(const Case& c, Twin& twin) {
+Row check_layer(const Case& c, TorchReference& torch) {
   Row row{c.op, {}, {}, false};
   std::vector<std::vector<ops::RefTensor>> expected;
   for (const Run& run : c.runs) {
     expected.push_back(expected_of(c, run));
-    twin.add(c, run, expected.back());
+    torch_reference.add(c, run, expected.back());
   }
   CompiledColumns columns;
   check_compiled(c, expected, columns);
@@ -48,7 +48,7 @@ Tensor to_tensor(const ops::RefTensor& from, DType dtype) {
 }
 
 // Runs kSteps steps with the reference and with compiled code.
-Row check_training(const TrainingCase& training, Twin& twin) {
+Row check_training(const TrainingCase& training, TorchReference& torch) {
   const Case& c = training.c;
   const Run& run = c.runs[0];
   Row row{c.op, {}, {}, true};
@@ -57,7 +57,7 @@ Row check_training(const TrainingCase& training, Twin& twin) {
     ops::evaluate(c.program->ir(), run.inputs, parameters, {});
   }
   const ops::RefTensor& expected = parameters.at("w");
-  twin.add(c, run, {expected});
+  torch_reference.add(c, run, {expected});
 
   Session session(*c.program, {.threads = 1});
   session.set_parameter("w", to_tensor(run.parameters.at("w"), f32));
@@ -87,21 +87,24 @@ std::string cell(const Column& column) {
   return text;
 }
 
-int print_table(const std::vector<Row>& rows, bool with_twin) {
+int print_table(const std::vector<Row>& rows, bool with_torch) {
   int failed = 0;
   std::printf("%-32s %10s %10s %10s\n", "layer or optimizer", "compiled", "PyTorch", "PT grad");
   for (const Row& row : rows) {
     std::printf("%-32s %10s %10s %10s\n", row.name.c_str(), cell(row.compiled).c_str(),
-                cell(row.twin.values).c_str(), cell(row.twin.gradients).c_str());
+                cell(row.torch_reference.values).c_str(),
+                cell(row.torch_reference.gradients).c_str());
     failed += !row.compiled.failure.empty() || row.compiled.cases == 0;
-    if (!with_twin) continue;
-    failed += !row.twin.values.failure.empty() || row.twin.values.cases == 0;
-    failed += !row.twin.gradients.failure.empty() || (!row.trains && row.twin.gradients.cases == 0);
+    if (!with_torch) continue;
+    failed += !row.torch_reference.values.failure.empty() || row.torch_reference.values.cases == 0;
+    failed += !row.torch_reference.gradients.failure.empty() ||
+              (!row.trains && row.torch_reference.gradients.cases == 0);
   }
   std::printf("\nOptimizers and schedules have no gradients of their own. Independent code: %s.\n",
-              with_twin ? "PyTorch" : "none (--no-twin)");
+              with_torch ? "PyTorch" : "none (--no-torch)");
   for (const Row& row : rows) {
-    for (const Column* column : {&row.compiled, &row.twin.values, &row.twin.gradients}) {
+    for (const Column* column :
+         {&row.compiled, &row.torch_reference.values, &row.torch_reference.gradients}) {
       if (!column->failure.empty()) std::printf("FAIL %s\n", column->failure.c_str());
     }
   }
@@ -109,46 +112,46 @@ int print_table(const std::vector<Row>& rows, bool with_twin) {
   return failed;
 }
 
-int run(bool with_twin, std::size_t every, const std::string& python) {
-  Twin twin;
+int run(bool with_torch, std::size_t every, const std::string& python) {
+  TorchReference torch_reference;
   std::vector<Row> rows;
   const std::vector<Case> layers = layer_cases();
   for (std::size_t i = 0; i < layers.size(); i += every)
-    rows.push_back(check_layer(layers[i], twin));
+    rows.push_back(check_layer(layers[i], torch));
   for (const Case& c : schedule_cases()) {
-    rows.push_back(check_layer(c, twin));
+    rows.push_back(check_layer(c, torch));
     rows.back().trains = true;
   }
-  for (const TrainingCase& c : training_cases()) rows.push_back(check_training(c, twin));
-  for (const TrainingCase& c : sparse_training_cases()) rows.push_back(check_training(c, twin));
-  if (with_twin) {
-    auto columns = twin.run(python, std::string(TRIREME_SOURCE) + "/twin.py");
+  for (const TrainingCase& c : training_cases()) rows.push_back(check_training(c, torch));
+  for (const TrainingCase& c : sparse_training_cases()) rows.push_back(check_training(c, torch));
+  if (with_torch) {
+    auto columns = torch_reference.run(python, std::string(TRIREME_SOURCE) + "/torch_reference.py");
     for (Row& row : rows) {
       std::string key = row.name;
       for (char& letter : key) letter = letter == ' ' ? '_' : letter;
-      row.twin = columns[key];
+      row.torch_reference = columns[key];
     }
   }
-  return print_table(rows, with_twin) == 0 ? 0 : 1;
+  return print_table(rows, with_torch) == 0 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace trireme::conformance
 
 int main(int argc, char** argv) {
-  bool with_twin = true;
+  bool with_torch = true;
   std::size_t every = 1;  // check every Nth layer
   std::string python = "/usr/bin/python3";
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--no-twin") with_twin = false;
+    if (word == "--no-torch") with_torch = false;
     else if (word == "--python" && i + 1 < argc) python = argv[++i];
     else if (word == "--every" && i + 1 < argc)
       every = static_cast<std::size_t>(std::max(1, std::atoi(argv[++i])));
     else return std::fprintf(stderr, "conformance_layers: unknown option %s\n", argv[i]), 2;
   }
   try {
-    return trireme::conformance::run(with_twin, every, python);
+    return trireme::conformance::run(with_torch, every, python);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

@@ -19,12 +19,12 @@ void split_in_two(const Value& x, std::int64_t first) {
 
 // Adds a case with 11 rows, in sequences of 5 and 6.
 void add(std::vector<Case>& cases, const std::string& name, const Network& network,
-         const std::string& twin) {
+         const std::string& torch) {
   const Build build = [network](const std::vector<Value>& x) {
     split_in_two(x[0], 5);
     return network(x[0]);
   };
-  cases.push_back(layer(name, {{{11, 4}, f32, -1, 1}}, build, twin, -0.75, 0.75));
+  cases.push_back(layer(name, {{{11, 4}, f32, -1, 1}}, build, torch, -0.75, 0.75));
   cases.back().tolerance = 2e-4;  // errors of several products add up
 }
 

@@ -44,8 +44,8 @@ class SequenceCase {
     return value;
   }
 
-  Case finish(const std::vector<Value>& results, const std::string& twin) {
-    c_.twin = twin;
+  Case finish(const std::vector<Value>& results, const std::string& torch) {
+    c_.torch_reference = torch;
     for (const Value& result : results) c_.results.push_back(result.get());
     for (const auto& parameter : c_.program->ir().parameters()) {
       c_.operands.push_back(parameter->value.get());

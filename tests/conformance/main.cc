@@ -1,10 +1,10 @@
 // The conformance suite of ops: every op of the catalog, with all its samples. Each check is one
 // column.
 //
-// usage: conformance [--op NAME]... [--no-twin] [--no-differences] [--every N] [--python PATH]
+// usage: conformance [--op NAME]... [--no-torch] [--no-differences] [--every N] [--python PATH]
 //                    [--source DIR]
 //
-// --every N checks only every Nth case of each op. --source DIR is the folder with twin.py.
+// --every N checks only every Nth case of each op. --source DIR is the folder with torch_reference.py.
 //
 // The exit status is 0 only if no cell of the table failed and every empty cell has a reason.
 
@@ -16,14 +16,14 @@
 
 #include "base/error.h"
 #include "checks.h"
-#include "twin.h"
+#include "torch_reference.h"
 
 namespace trireme::conformance {
 namespace {
 
 struct Arguments {
   std::vector<std::string> ops;
-  bool twin = true, differences = true;
+  bool torch = true, differences = true;
   std::size_t every = 1;
   std::string python = "/usr/bin/python3";
   std::string source = TRIREME_SOURCE;
@@ -33,30 +33,30 @@ struct Row {
   std::string op;
   Column reference, gradient;
   CompiledColumns compiled;
-  TwinColumns twin;
+  TorchColumns torch_reference;
 };
 
 constexpr const char* kNoGradient = "not differentiable";
 constexpr const char* kNotSmooth = "not smooth at the samples";
 
-void check(const Case& c, const Arguments& arguments, Row& row, Twin& twin) {
+void check(const Case& c, const Arguments& arguments, Row& row, TorchReference& torch_reference) {
   std::vector<std::vector<ops::RefTensor>> expected;
   for (const Run& run : c.runs) {
     ++row.reference.cases;
     expected.push_back(expected_of(c, run));
     if (arguments.differences) check_gradient(c, run, expected.back(), row.gradient);
-    if (!c.twin.empty()) twin.add(c, run, expected.back());
+    if (!c.torch_reference.empty()) torch_reference.add(c, run, expected.back());
   }
   check_compiled(c, expected, row.compiled);
 }
 
-Row check(const ops::Op& op, const Arguments& arguments, Twin& twin) {
+Row check(const ops::Op& op, const Arguments& arguments, TorchReference& torch_reference) {
   Row row;
   row.op = op.name;
   try {
     const std::vector<Case> cases = cases_of(op);
     for (std::size_t i = 0; i < cases.size(); i += arguments.every) {
-      check(cases[i], arguments, row, twin);
+      check(cases[i], arguments, row, torch_reference);
     }
   } catch (const std::exception& error) {
     row.reference.fail(op.name + ": " + error.what());
@@ -69,23 +69,24 @@ void give_reasons(const ops::Op& op, const Arguments& arguments, Row& row) {
   if (op.variadic_results) {  // the suite has no Programs with blocks
     row.reference.reason = row.compiled.one_thread.reason = row.compiled.two_threads.reason =
         row.compiled.interpreter.reason = row.compiled.unfused.reason =
-            row.compiled.generated.reason = row.gradient.reason = row.twin.values.reason =
-                row.twin.gradients.reason = op.no_twin_reason;
+            row.compiled.generated.reason = row.gradient.reason =
+                row.torch_reference.values.reason = row.torch_reference.gradients.reason =
+                    op.no_torch_reason;
     return;
   }
   const bool differentiable = op.gradient && !op.has(ir::Trait::not_differentiable);
   if (!differentiable) {
-    row.gradient.reason = row.twin.gradients.reason = kNoGradient;
+    row.gradient.reason = row.torch_reference.gradients.reason = kNoGradient;
   } else if (!arguments.differences) {
     row.gradient.reason = "--no-differences";
   } else if (row.gradient.cases == 0) {
-    row.gradient.reason = row.twin.gradients.reason = kNotSmooth;
+    row.gradient.reason = row.torch_reference.gradients.reason = kNotSmooth;
   }
-  std::string reason = op.no_twin_reason;
-  if (!arguments.twin) reason = "--no-twin";
+  std::string reason = op.no_torch_reason;
+  if (!arguments.torch) reason = "--no-torch";
   if (reason.empty()) return;
-  row.twin.values.reason = reason;
-  if (differentiable) row.twin.gradients.reason = reason;
+  row.torch_reference.values.reason = reason;
+  if (differentiable) row.torch_reference.gradients.reason = reason;
 }
 
 std::string cell(const Column& column) {
@@ -105,8 +106,8 @@ std::vector<const Column*> columns_of(const Row& row) {
           &row.compiled.unfused,
           &row.compiled.generated,
           &row.gradient,
-          &row.twin.values,
-          &row.twin.gradients};
+          &row.torch_reference.values,
+          &row.torch_reference.gradients};
 }
 
 // Prints the table and returns the number of cells that failed or are missing without a reason.
@@ -128,11 +129,12 @@ int print_table(const std::vector<Row>& rows) {
   }
   std::printf("\n");
   for (const Row& row : rows) {
-    const std::string twin = row.twin.values.reason, gradient = row.gradient.reason;
+    const std::string torch_reference = row.torch_reference.values.reason,
+                      gradient = row.gradient.reason;
     if (!gradient.empty())
       std::printf("%s: no gradient checked: %s\n", row.op.c_str(), gradient.c_str());
-    if (!twin.empty())
-      std::printf("%s: not compared with PyTorch: %s\n", row.op.c_str(), twin.c_str());
+    if (!torch_reference.empty())
+      std::printf("%s: not compared with PyTorch: %s\n", row.op.c_str(), torch_reference.c_str());
   }
   for (const Row& row : rows) {
     for (const Column* column : columns_of(row)) {
@@ -152,7 +154,7 @@ Arguments parse(int argc, char** argv) {
       return std::string(argv[i]);
     };
     if (word == "--op") arguments.ops.push_back(next());
-    else if (word == "--no-twin") arguments.twin = false;
+    else if (word == "--no-torch") arguments.torch = false;
     else if (word == "--no-differences") arguments.differences = false;
     else if (word == "--every")
       arguments.every = static_cast<std::size_t>(std::max(1, std::atoi(next().c_str())));
@@ -165,17 +167,19 @@ Arguments parse(int argc, char** argv) {
 }
 
 int run(const Arguments& arguments) {
-  Twin twin;
+  TorchReference torch_reference;
   std::vector<Row> rows;
   for (const std::string& name : arguments.ops) {
     const ops::Op* op = ops::catalog().find(name);
     if (!op) fail_usage("conformance: unknown op " + name);
-    rows.push_back(check(*op, arguments, twin));
+    rows.push_back(check(*op, arguments, torch_reference));
   }
-  if (arguments.twin) {
-    const auto columns = twin.run(arguments.python, arguments.source + "/twin.py");
+  if (arguments.torch) {
+    const auto columns =
+        torch_reference.run(arguments.python, arguments.source + "/torch_reference.py");
     for (Row& row : rows) {
-      if (const auto found = columns.find(row.op); found != columns.end()) row.twin = found->second;
+      if (const auto found = columns.find(row.op); found != columns.end())
+        row.torch_reference = found->second;
     }
   }
   for (Row& row : rows) give_reasons(*ops::catalog().find(row.op), arguments, row);

@@ -28,11 +28,11 @@ Value loss_of(Program& program, const Value& table) {
 }
 
 TrainingCase training(const std::string& name, const Optimizer& optimizer,
-                      const std::string& twin) {
+                      const std::string& torch) {
   TrainingCase training;
   Case& c = training.c;
   c.op = "sparse " + name;
-  c.twin = twin;
+  c.torch_reference = torch_reference;
   c.check_gradient = false;
   c.program = std::make_unique<Program>("training");
   const Value w = c.program->parameter("w", f32, {kRows, kWidth});
@@ -64,7 +64,7 @@ std::string torch_twin(const std::string& optimizer) {
          std::to_string(TrainingCase::kSteps) + ")";
 }
 
-std::string formula_twin(const std::string& rule, const std::string& options) {
+std::string torch_formula(const std::string& rule, const std::string& options) {
   return "formulas.train_rows(formulas." + rule + ", x, " + std::to_string(TrainingCase::kSteps) +
          ", " + options + ")";
 }
@@ -81,16 +81,17 @@ std::vector<TrainingCase> sparse_training_cases() {
   cases.push_back(training("adam", Adam{.learning_rate = 0.05, .epsilon = 1e-13},
                            torch_twin("SparseAdam([w], lr=0.05, eps=1e-13)")));
   cases.push_back(
-      training("adam by formula", Adam{.learning_rate = 0.05}, formula_twin("adam", "rate=0.05")));
+      training("adam by formula", Adam{.learning_rate = 0.05}, torch_formula("adam", "rate=0.05")));
   cases.push_back(
-      training("momentum", Momentum{.learning_rate = 0.3}, formula_twin("momentum", "rate=0.3")));
+      training("momentum", Momentum{.learning_rate = 0.3}, torch_formula("momentum", "rate=0.3")));
   cases.push_back(training("nesterov", Momentum{.learning_rate = 0.3, .nesterov = true},
-                           formula_twin("momentum", "rate=0.3, nesterov=True")));
+                           torch_formula("momentum", "rate=0.3, nesterov=True")));
   cases.push_back(training("ftrl", Ftrl{.l1 = 0.02, .l2 = 0.1},
-                           formula_twin("ftrl", "rate=0.1, l1=0.02, l2=0.1")));
+                           torch_formula("ftrl", "rate=0.1, l1=0.02, l2=0.1")));
   cases.push_back(training("decayed adagrad", DecayedAdagrad{.learning_rate = 0.02},
-                           formula_twin("decayed_adagrad", "rate=0.02")));
-  cases.push_back(training("lion", Lion{.learning_rate = 0.01}, formula_twin("lion", "rate=0.01")));
+                           torch_formula("decayed_adagrad", "rate=0.02")));
+  cases.push_back(
+      training("lion", Lion{.learning_rate = 0.01}, torch_formula("lion", "rate=0.01")));
   return cases;
 }
 

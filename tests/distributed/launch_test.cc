@@ -176,8 +176,8 @@ TEST_F(Launch, AMasterThatIsKilledIsReplaced) {
 std::string reviews(int count) {
   std::string text;
   std::uint32_t state = 7;
-  const auto draw = [&](std::uint32_t most) {
-    return (state = state * 1664525u + 1013904223u) / 65536 % most;
+  const auto draw = [&](std::uint32_t max) {
+    return (state = state * 1664525u + 1013904223u) / 65536 % max;
   };
   for (int i = 0; i < count; ++i) {
     const bool good = draw(2) == 1;

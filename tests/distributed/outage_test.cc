@@ -112,11 +112,11 @@ TEST_F(Outage, TrainingGoesOnForHalfAMinuteWithoutEtcd) {
       fmt::print("{}: {}\n", mode, output.substr(at, output.find('\n', at) - at));
     }
     EXPECT_EQ(sum, kSteps) << mode << ": batches were lost, or learned twice\n" << output;
-    const double least = number_behind(output, "records were counted ");
-    const double most = number_behind(output, " to ");
+    const double min = number_behind(output, "records were counted ");
+    const double max = number_behind(output, " to ");
     const bool together = mode == "synchronous" || mode == "all_reduce";
-    EXPECT_GE(least, together ? 2 : 4) << mode;
-    EXPECT_LE(most, 4) << mode;
+    EXPECT_GE(min, together ? 2 : 4) << mode;
+    EXPECT_LE(max, 4) << mode;
   }
 }
 

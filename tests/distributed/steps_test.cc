@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "../command.h"
-#include "distributed/control/fleet.h"
+#include "distributed/control/server_clients.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/server/testing/server_process.h"
@@ -74,7 +74,7 @@ void expect_steps_of_one(const std::vector<Said>& all, float tolerance) {
     Session& session = alone.trainer->session();
     session.set_parameter(name, Tensor::from<float>(session.parameter(name).shape(), values));
   }
-  double most = 0, first_loss = 0, last_loss = 0;
+  double largest = 0, first_loss = 0, last_loss = 0;
   for (std::size_t step = 0; step < kSteps; ++step) {
     double sum = 0, examples = 0;
     for (const Said& said : all) {
@@ -85,7 +85,7 @@ void expect_steps_of_one(const std::vector<Said>& all, float tolerance) {
     EXPECT_EQ(examples, StepModel::kBatch);
     const double loss = alone.trainer->step(alone.batch_of(static_cast<std::int64_t>(step), 0, 1));
     EXPECT_NEAR(sum / examples, loss, tolerance) << "step " << step;
-    most = std::max(most, std::abs(sum / examples - loss));
+    largest = std::max(largest, std::abs(sum / examples - loss));
     (step == 0 ? first_loss : last_loss) = loss;
   }
   EXPECT_LT(last_loss, first_loss - 0.02) << "it has learned nothing";
@@ -94,16 +94,17 @@ void expect_steps_of_one(const std::vector<Said>& all, float tolerance) {
   }
   for (const Said& said : all) EXPECT_EQ(said.bits, all[0].bits);
   std::printf("%zu processes: %d losses differ by at most %.1e from those of one, bits are equal\n",
-              all.size(), kSteps, most);
+              all.size(), kSteps, largest);
 }
 
 TEST(Steps, SynchronousOnesWithTwoServersAreThoseOfOneProcess) {
   for (const int members : {2, 3}) {
     distributed::testing::ServerProcess first(0, 2), second(1, 2);
     Network network;
-    Fleet fleet(network, kTestSecurity, [](std::size_t, const std::string&) { return false; });
-    fleet.aim({first.address(), second.address()}, 1);
-    fleet.set_members(1, static_cast<std::size_t>(members));
+    ServerClients server_clients(network, kTestSecurity,
+                                 [](std::size_t, const std::string&) { return false; });
+    server_clients.aim({first.address(), second.address()}, 1);
+    server_clients.set_members(1, static_cast<std::size_t>(members));
     const std::vector<Said> all =
         run_members("synchronous", members, first.address() + " " + second.address());
     expect_steps_of_one(all, 1e-5f);

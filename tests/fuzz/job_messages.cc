@@ -1,8 +1,8 @@
 // What processes of a job tell each other beside parameters: owners and tasks, ranges of batches,
 // the view of a job, orders.
 
-#include "distributed/control/cut.h"
 #include "distributed/control/group_keys.h"
+#include "distributed/control/job_snapshot.h"
 #include "distributed/control/job_view.h"
 #include "distributed/control/mover.h"
 #include "distributed/control/orders.h"
@@ -25,8 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   fuzz(data, size, [](std::string_view input) { range_of(std::string(input)); });
   fuzz(data, size, [](std::string_view input) {
-    const Cut cut = cut_of(input);
-    if (cut_of(text_of(cut)).queue.epoch != cut.queue.epoch) __builtin_trap();
+    const JobSnapshot cut = job_snapshot_of(input);
+    if (job_snapshot_of(text_of(cut)).queue.epoch != cut.queue.epoch) __builtin_trap();
   });
   fuzz(data, size, [](std::string_view input) { save_order_of(std::string(input)); });
   fuzz(data, size, [](std::string_view input) { save_report_of(std::string(input)); });

@@ -1,6 +1,6 @@
 // Writes, for each model of the bank, its parameters, an input and what the compiled model makes of
 // it, in inference and in training mode: FOLDER/<name>.safetensors, and the parameters in the order
-// in which the model made them: FOLDER/<name>.txt. For twin.py.
+// in which the model made them: FOLDER/<name>.txt. For torch_reference.py.
 //   model_twins FOLDER [NAME...]
 
 #include <algorithm>
@@ -120,7 +120,7 @@ void spread_vectors(const Program& program, Session& session) {
 }
 
 void write_network(const Network& network, const std::string& folder) {
-  Program program("twin");
+  Program program("torch_reference");
   Shape shape(network.input.begin(), network.input.end());
   shape[0] = batch;
   const Value x = program.input("x", network.ids > 0 ? i64 : f32, shape);

@@ -121,15 +121,15 @@ TEST(Crf, GradientsAgreeWithDifferences) {
 // Of all paths the best; of equal ones that whose last tag is the smallest, then the last but one.
 Ids best_path(const Chains& chains, std::size_t sequence) {
   Ids best;
-  double most = 0;
+  double largest = 0;
   bool found = false;
   chains.for_each_path(sequence, [&](const Ids& path) {
     const double score = chains.score(sequence, path);
     const bool first =
         std::lexicographical_compare(path.rbegin(), path.rend(), best.rbegin(), best.rend());
-    if (found && (score < most || (score == most && !first))) return;
+    if (found && (score < largest || (score == largest && !first))) return;
     found = true;
-    most = score;
+    largest = score;
     best = path;
   });
   return best;

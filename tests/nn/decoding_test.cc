@@ -41,8 +41,8 @@ struct Network {
     const auto n = static_cast<std::int64_t>(lengths.size());
     Feeds made{{"source.splits", splits_of(lengths)}};
     const std::int64_t rows = made["source.splits"].to_vector<std::int64_t>().back();
-    const auto add = [&](const char* name, std::int64_t height, std::int64_t width, double most) {
-      made[name] = noise({height, width}, ++seed, -most, most);
+    const auto add = [&](const char* name, std::int64_t height, std::int64_t width, double max) {
+      made[name] = noise({height, width}, ++seed, -max, max);
     };
     add("table", words, kWidth, 2);
     add("source", rows, kWidth, 1.5);

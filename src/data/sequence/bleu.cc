@@ -93,20 +93,20 @@ void Bleu::update(std::string_view hypothesis, const std::vector<std::string>& r
   Numbers numbers;
   const std::vector<int> words = numbered(hypothesis, options_, numbers);
   const auto length = static_cast<std::int64_t>(words.size());
-  Ngrams most;  // in any one reference
+  Ngrams largest;  // in any one reference
   std::vector<std::int64_t> lengths;
   for (const std::string& reference : references) {
     const std::vector<int> right = numbered(reference, options_, numbers);
     lengths.push_back(static_cast<std::int64_t>(right.size()));
     for (const auto& [ngram, count] : ngrams_of(right)) {
-      most[ngram] = std::max(most[ngram], count);
+      largest[ngram] = std::max(largest[ngram], count);
     }
   }
   for (const auto& [ngram, count] : ngrams_of(words)) {
     const std::size_t order = order_of(ngram) - 1;
-    const auto found = most.find(ngram);
+    const auto found = largest.find(ngram);
     sums_.totals[order] += count;
-    if (found != most.end()) sums_.matches[order] += std::min(count, found->second);
+    if (found != largest.end()) sums_.matches[order] += std::min(count, found->second);
   }
   sums_.hypothesis_length += length;
   sums_.reference_length += nearest_length(lengths, length);

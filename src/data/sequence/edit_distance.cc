@@ -36,11 +36,11 @@ std::int64_t least_cost(Ids hypothesis, Ids reference) {
 }
 
 Ids::size_type checked_size(Ids ids) {
-  constexpr std::size_t kMost = std::size_t{1} << 30;  // costs must fit
-  if (ids.size() < kMost) return ids.size();
+  constexpr std::size_t kMax = std::size_t{1} << 30;  // costs must fit
+  if (ids.size() < kMax) return ids.size();
   fail_usage(
       fmt::format("edit_distance: a sequence of {} elements; cut it into parts of less than {}",
-                  ids.size(), kMost));
+                  ids.size(), kMax));
 }
 
 std::vector<std::int64_t> checked_code_points(std::string_view text, const char* side) {

@@ -11,7 +11,7 @@ namespace trireme {
 namespace text {
 namespace {
 
-constexpr std::int64_t kMostGrams = 8;
+constexpr std::int64_t kMaxGrams = 8;
 
 std::string byte_token(std::int64_t byte) {
   if (byte > ' ' && byte <= '~') return std::string(1, static_cast<char>(byte));
@@ -46,7 +46,7 @@ std::vector<std::string> cut(std::string_view text, const TokenOptions& options)
 }  // namespace
 
 std::vector<std::string> tokens(std::string_view text, const TokenOptions& options) {
-  if (options.grams < 1 || options.grams > kMostGrams || options.most < 0) {
+  if (options.grams < 1 || options.grams > kMaxGrams || options.most < 0) {
     fail_usage("tokens: grams must be 1 to 8 and most not negative");
   }
   std::vector<std::string> tokens = cut(text, options);

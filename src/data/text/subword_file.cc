@@ -113,8 +113,8 @@ class CharsMap {
  private:
   static constexpr std::uint32_t kLabelBits = 0x800000FF;
   static constexpr std::uint32_t kHasValue = 1u << 8;
-  static constexpr int kMostValues = 32;  // SentencePiece has space for this many in a search
-  static constexpr int kLongest = 1000;   // bytes that one rule may replace
+  static constexpr int kMaxValues = 32;  // SentencePiece has space for this many in a search
+  static constexpr int kLongest = 1000;  // bytes that one rule may replace
   enum : int { kUnseen = -1, kOpen = -2 };
 
   [[noreturn]] void fail() const {
@@ -146,7 +146,7 @@ class CharsMap {
       if (text >= texts_.size()) fail();
       ++most;
     }
-    if (most > kMostValues) fail();
+    if (most > kMaxValues) fail();
     return most_[at] = most;
   }
 

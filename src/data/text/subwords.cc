@@ -18,9 +18,9 @@ namespace {
 
 constexpr const char* kWhere = "subwords: ";
 constexpr std::int64_t kSpecialPieces = 3;  // <unk>, <s>, </s>
-constexpr std::int64_t kMostPieces = 1'000'000;
-constexpr std::size_t kMostBytes = std::size_t{1}
-                                   << 30;   // beyond 2^31 characters it ends the process
+constexpr std::int64_t kMaxPieceCount = 1'000'000;
+constexpr std::size_t kMaxBytes = std::size_t{1}
+                                  << 30;    // beyond 2^31 characters it ends the process
 constexpr std::size_t kLongestLine = 4192;  // in bytes; it passes over longer ones
 constexpr std::string_view kReserved = "\xE2\x96\x85";  // U+2585; it passes over lines with it
 
@@ -32,9 +32,9 @@ std::int64_t fewest_pieces(const SubwordOptions& options) {
 
 void check_options(const SubwordOptions& options) {
   const std::int64_t fewest = fewest_pieces(options);
-  if (options.size < fewest || options.size > kMostPieces) {
+  if (options.size < fewest || options.size > kMaxPieceCount) {
     fail_usage(kWhere + std::string("size is ") + std::to_string(options.size) + ", must be " +
-               std::to_string(fewest) + " to " + std::to_string(kMostPieces));
+               std::to_string(fewest) + " to " + std::to_string(kMaxPieceCount));
   }
   if (!(options.coverage >= 0.98 && options.coverage <= 1)) {
     fail_usage(kWhere + std::string("coverage is ") + std::to_string(options.coverage) +
@@ -85,7 +85,7 @@ std::vector<std::string_view> training_lines(const std::vector<std::string>& lin
     }
     if (line.find(kReserved) != std::string_view::npos) continue;
     bytes += line.size();
-    if (bytes > kMostBytes) {
+    if (bytes > kMaxBytes) {
       fail_usage(kWhere +
                  std::string("more than 1 GiB of text; set `sample` to learn from a part"));
     }

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::size_t kLarge = 2 * kHugePage;  // bytes from which huge pages are requested
-constexpr std::size_t kMostKept = std::size_t{1} << 30;  // bytes
+constexpr std::size_t kLarge = 2 * kHugePage;           // bytes from which huge pages are requested
+constexpr std::size_t kMaxKept = std::size_t{1} << 30;  // bytes
 constexpr std::size_t kAddressSpace = std::size_t{1} << 47;
 
 std::size_t alignment_for(std::size_t bytes) { return bytes >= kLarge ? kHugePage : kLine; }
@@ -72,7 +72,7 @@ void Memory::release(void* memory, std::size_t bytes) {
   if (memory == nullptr) return;
   const std::size_t size = rounded(bytes);
   const std::lock_guard lock(mutex_);
-  if (kept_bytes_ + size > kMostKept) {
+  if (kept_bytes_ + size > kMaxKept) {
     std::free(memory);
     return;
   }

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kDigits = 12;
-constexpr std::size_t kMostAdopted = 100;  // one transaction's
+constexpr std::size_t kMaxAdopted = 100;  // one transaction's
 
 // A whole number of `base`, or nothing.
 std::optional<std::uint64_t> parse_number(std::string_view text, int base = 10) {
@@ -128,7 +128,7 @@ void Catalog::adopt() {
     }
   }
   std::sort(found.begin(), found.end(), newer);
-  if (found.size() > kMostAdopted) found.resize(kMostAdopted);
+  if (found.size() > kMaxAdopted) found.resize(kMaxAdopted);
   Transaction transaction{.when = {absent(key("next"))}};
   transaction.then.emplace_back(Put{key("next"), std::to_string(found.empty() ? 0 : found[0].id)});
   if (!found.empty())
@@ -231,7 +231,7 @@ void Catalog::rewind(std::int64_t id) {
     Transaction transaction;
     if (id == 0) transaction.then.emplace_back(Erase{key("latest")});
     else transaction.then.emplace_back(Put{key("latest"), std::to_string(id)});
-    for (; !gone.empty() && transaction.then.size() < kMostActions; gone.pop_back()) {
+    for (; !gone.empty() && transaction.then.size() < kMaxActions; gone.pop_back()) {
       transaction.then.emplace_back(Erase{key(gone.back())});
     }
     if (!commit_guarded(std::move(transaction)).succeeded) {
@@ -274,7 +274,7 @@ void Catalog::retire() {
   for (const Committed& one : keys.all) {
     const bool goes = full >= options_.keep;
     if (!one.delta) ++full;
-    if (goes && transaction.then.size() < kMostActions) {
+    if (goes && transaction.then.size() < kMaxActions) {
       transaction.then.emplace_back(Erase{key(one.id)});
     }
   }

@@ -292,7 +292,7 @@ TEST(CheckpointManifest, IsReadAsItWasWritten) {
   manifest.epoch = 3;
   manifest.step = INT64_MAX;
   manifest.map_version = 17;
-  for (int c = 0; c < 256; ++c) manifest.cut += static_cast<char>(c);
+  for (int c = 0; c < 256; ++c) manifest.snapshot += static_cast<char>(c);
   Part part;
   part.info.kind = PartInfo::Kind::delta;
   part.info.checkpoint = 12;

@@ -8,11 +8,11 @@
 
 namespace trireme::distributed::checkpoint {
 
-std::vector<SlotRange> ranges_of(const Slots& slots, int most) {
+std::vector<SlotRange> ranges_of(const Slots& slots, int max) {
   std::vector<SlotRange> ranges;
   for (int slot = 0; slot < kSlots; ++slot) {
     if (!slots[static_cast<std::size_t>(slot)]) continue;
-    if (!ranges.empty() && ranges.back().last == slot && slot % most != 0) {
+    if (!ranges.empty() && ranges.back().last == slot && slot % max != 0) {
       ++ranges.back().last;
     } else {
       ranges.push_back({slot, slot + 1});

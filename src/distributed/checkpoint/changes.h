@@ -14,8 +14,8 @@
 namespace trireme::distributed::checkpoint {
 
 using Slots = std::bitset<kSlots>;
-// The ranges that the slots are, each of at most `most` slots and none across a multiple of it.
-std::vector<SlotRange> ranges_of(const Slots& slots, int most);
+// The ranges that the slots are, each of at most `max` slots and none across a multiple of it.
+std::vector<SlotRange> ranges_of(const Slots& slots, int max);
 // Errors: usage, for ranges that are none or overlap.
 Slots slots_of(const std::vector<SlotRange>& ranges, const std::string& table);
 

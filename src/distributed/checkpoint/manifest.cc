@@ -81,7 +81,7 @@ Manifest manifest_from(const Json& json) {
   manifest.epoch = count_at(json, "epoch");
   manifest.step = count_at(json, "step");
   manifest.map_version = count_at(json, "map_version");
-  manifest.cut = text_at(json, "cut");
+  manifest.snapshot = text_at(json, "cut");
   for (const Json& part : json.at("parts")) manifest.parts.push_back(part_from(part));
   if (const std::string problem = problem_of(manifest); !problem.empty()) {
     throw std::domain_error(problem);
@@ -140,7 +140,7 @@ std::string manifest_text(const Manifest& manifest) {
                {"epoch", manifest.epoch},
                {"step", manifest.step},
                {"map_version", manifest.map_version},
-               {"cut", escaped(manifest.cut)},
+               {"cut", escaped(manifest.snapshot)},
                {"parts", Json::array()}};
   for (const Part& part : manifest.parts) json["parts"].push_back(part_json(part));
   return json.dump(1) + "\n";

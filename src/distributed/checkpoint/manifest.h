@@ -23,7 +23,7 @@ struct Manifest {
   std::int64_t base = 0, previous = 0;  // previous: 0 if there is none
   // The state of the master at that moment; opaque here.
   std::int64_t epoch = 0, step = 0, map_version = 0;
-  std::string cut;  // any bytes, such as the state of the task queue
+  std::string snapshot;  // any bytes, such as the state of the task queue
   std::vector<Part> parts;
 
   friend bool operator==(const Manifest&, const Manifest&) = default;

@@ -14,7 +14,7 @@ namespace trireme::distributed::checkpoint {
 namespace {
 
 constexpr const char* kRules[] = {"sgd", "adagrad", "adam", "ftrl"};
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;  // of a dense parameter
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // of a dense parameter
 
 // In a block of rows, in front of the rows of one slot.
 struct SlotHead {
@@ -56,7 +56,7 @@ void write_header(BlockWriter& writer, const PartInfo& info) {
 // False if it is more than we take.
 bool multiply(std::uint64_t& bytes, std::int64_t size) {
   return size >= 0 && !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes) &&
-         bytes <= kMostBytes;
+         bytes <= kMaxBytes;
 }
 
 std::optional<std::uint64_t> row_bytes_of(const DenseRange& range) {
@@ -100,7 +100,7 @@ std::size_t rows_of_block(std::size_t row_bytes) {
 std::string problem_of(const PartInfo& info) {
   if (info.server.empty()) return "a part of no server";
   if (info.kind == PartInfo::Kind::dense) {
-    if (info.dense.size() > kMostDense) return "too many dense parameters in a part";
+    if (info.dense.size() > kMaxDense) return "too many dense parameters in a part";
     for (const DenseRange& range : info.dense) {
       if (std::string problem = problem_of(range); !problem.empty()) return problem;
     }
@@ -125,9 +125,9 @@ TablePartWriter::TablePartWriter(const std::string& folder, const std::string& f
 }
 
 void TablePartWriter::removed(std::span<const Id> ids) {
-  constexpr std::size_t kMost = kLargestBlock / sizeof(Id);
-  for (; !ids.empty(); ids = ids.subspan(std::min(kMost, ids.size()))) {
-    const std::span<const Id> piece = ids.first(std::min(kMost, ids.size()));
+  constexpr std::size_t kMax = kLargestBlock / sizeof(Id);
+  for (; !ids.empty(); ids = ids.subspan(std::min(kMax, ids.size()))) {
+    const std::span<const Id> piece = ids.first(std::min(kMax, ids.size()));
     writer_.write(BlockKind::removed, bytes_of_ids(piece));
     part_.counts.removed += piece.size();
   }

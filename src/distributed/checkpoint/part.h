@@ -103,7 +103,7 @@ struct DenseRows {
   std::function<void(std::uint64_t offset, char* to, std::size_t bytes)> read;
 };
 // The most entries of a part.
-inline constexpr std::size_t kMostDense = 1000;
+inline constexpr std::size_t kMaxDense = 1000;
 Part write_dense_part(const std::string& folder, const std::string& file, PartInfo info,
                       std::span<const DenseRows> rows);
 

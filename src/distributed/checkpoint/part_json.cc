@@ -86,20 +86,20 @@ std::string text_at(const Json& json, const char* key) {
   return unescaped(json.at(key).get_ref<const std::string&>());
 }
 
-std::uint64_t whole_at(const Json& json, const char* key, std::uint64_t most) {
+std::uint64_t whole_at(const Json& json, const char* key, std::uint64_t max) {
   const Json& value = json.at(key);
-  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > max) {
     refuse(fmt::format("\"{}\" is no count", key));
   }
   return value.get<std::uint64_t>();
 }
 
 // As text, since other readers of JSON keep 53 bits of a number.
-std::uint64_t hexadecimal_at(const Json& json, const char* key, std::uint64_t most) {
+std::uint64_t hexadecimal_at(const Json& json, const char* key, std::uint64_t max) {
   const auto& text = json.at(key).get_ref<const std::string&>();
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (error != std::errc() || end != text.data() + text.size() || value > most) {
+  if (error != std::errc() || end != text.data() + text.size() || value > max) {
     refuse(fmt::format("\"{}\" is no hexadecimal number", key));
   }
   return value;

@@ -18,12 +18,12 @@ std::string escaped(std::string_view bytes);
 std::string unescaped(std::string_view text);  // throws errors of the JSON library
 std::string text_at(const Json& json, const char* key);
 
-// Returns an integer from 0 to `most`. Other values throw an error of the JSON library.
-std::uint64_t whole_at(const Json& json, const char* key, std::uint64_t most);
+// Returns an integer from 0 to `max`. Other values throw an error of the JSON library.
+std::uint64_t whole_at(const Json& json, const char* key, std::uint64_t max);
 inline std::int64_t count_at(const Json& json, const char* key) {
   return static_cast<std::int64_t>(whole_at(json, key, INT64_MAX));
 }
-std::uint64_t hexadecimal_at(const Json& json, const char* key, std::uint64_t most);
+std::uint64_t hexadecimal_at(const Json& json, const char* key, std::uint64_t max);
 
 Json info_json(const PartInfo& info);
 PartInfo info_from(const Json& json);

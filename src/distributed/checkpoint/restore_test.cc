@@ -60,7 +60,7 @@ TEST_F(Restore, IntoAnotherNumberOfServers) {
     ASSERT_TRUE(restored);
     EXPECT_THAT(restored->passed_over, IsEmpty());
     EXPECT_EQ(restored->manifest.step, step);
-    EXPECT_EQ(restored->manifest.cut, "queue of step " + std::to_string(step));
+    EXPECT_EQ(restored->manifest.snapshot, "queue of step " + std::to_string(step));
     EXPECT_EQ(others->digest(), whole_.digest());
     EXPECT_EQ(others->digest(), servers->digest());
     others->expect_dense(step);
@@ -321,7 +321,7 @@ TEST_F(Restore, WhileTheTableIsUsed) {
 TEST_F(Restore, RowsOnDiskToo) {
   const MemoryDirectory cold;
   TableOptions options = words();
-  SparseTable twin(options);
+  SparseTable reference(options);
   options.memory_limit = 400 * 64 + 100 * 60;
   options.disk.folder = cold.path() + "/a";
   Servers servers(options, 1);
@@ -331,7 +331,7 @@ TEST_F(Restore, RowsOnDiskToo) {
     for (int i = 0; i < 30; ++i) {
       const std::vector<Id> ids = batches.ids(40, 400);
       const std::vector<float> gradients = batches.floats(120);
-      for (SparseTable* one : {&table, &twin}) {
+      for (SparseTable* one : {&table, &reference}) {
         one->update(ids, gradients.data(), {.rate = 0.1, .step = i + 1});
         if (i % 9 == 0) one->remove(std::span(ids).first(10));
       }
@@ -342,7 +342,7 @@ TEST_F(Restore, RowsOnDiskToo) {
   options.disk.folder = cold.path() + "/b";
   Servers others(options, 1);
   into(others);
-  EXPECT_EQ(others.digest(), twin.digest());
+  EXPECT_EQ(others.digest(), reference.digest());
   EXPECT_GT(others.all()[0].table->statistics().on_disk, 0u);
 }
 

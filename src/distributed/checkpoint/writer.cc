@@ -115,8 +115,8 @@ void Writer::write_dense(const Begun& checkpoint, const std::vector<DenseRows>& 
   PartInfo info;
   info.checkpoint = checkpoint.id;
   info.server = options_.server;
-  for (std::size_t i = 0; i < dense.size(); i += kMostDense) {
-    const std::span rows(dense.data() + i, std::min(kMostDense, dense.size() - i));
+  for (std::size_t i = 0; i < dense.size(); i += kMaxDense) {
+    const std::span rows(dense.data() + i, std::min(kMaxDense, dense.size() - i));
     files.parts.push_back(write_dense_part(files.folder, files.next(), info, rows));
   }
 }

@@ -23,15 +23,15 @@ namespace trireme::distributed {
 struct ElasticOptions {
   std::string
       prefix;  // of its keys in the store: the same for all members, and used by no other group
-  std::string name;       // of this member: no other member has or had it; no '/', no space
-  std::size_t least = 1;  // least number of members of a group
+  std::string name;             // of this member: no other member has or had it; no '/', no space
+  std::size_t min_members = 1;  // minimum number of members of a group
   // How long a new group waits for members that may be alive but do not answer, because their
   // process is stopped or their machine is disconnected.
   Milliseconds settle{500};
-  Milliseconds patience{60000};  // most time to wait for a group
+  Milliseconds patience{60000};  // maximum time to wait for a group
   std::int64_t lease = 5;        // seconds
   // Its timeout must be longer than the slowest step of a member. `on_broken` and `cancelled` are
-  // not used; a thread of the member calls `on_stranger`.
+  // not used; a thread of the member calls `on_unauthenticated_peer`.
   GroupOptions group = {.form_timeout = Milliseconds(2000)};
 };
 

@@ -186,13 +186,13 @@ TEST(Elastic, AGroupGoesOnWhileTheStoreIsAway) {
 // A member as a thread. Its state is one number; each step adds the mean of the inputs of all
 // members.
 struct Counter {
-  Counter(Store& store, const std::string& name, std::int64_t committed = 0, std::size_t least = 1,
-          double start = 0)
+  Counter(Store& store, const std::string& name, std::int64_t committed = 0,
+          std::size_t min_members = 1, double start = 0)
       : value(start),
         group(store,
               {.prefix = "job/",
                .name = name,
-               .least = least,
+               .min_members = min_members,
                .settle = Milliseconds(1000),
                .patience = Milliseconds(60000)},
               {[this] {
@@ -287,8 +287,8 @@ TEST(Elastic, WhoIsLeftGoesOnAlone) {
 
 TEST(Elastic, NoGroupInTimeIsTold) {
   const auto store = make_memory_store();
-  ElasticGroup group(*store,
-                     {.prefix = "job/", .name = "a", .least = 2, .patience = Milliseconds(50)}, {});
+  ElasticGroup group(
+      *store, {.prefix = "job/", .name = "a", .min_members = 2, .patience = Milliseconds(50)}, {});
   EXPECT_THROW(group.begin(), Unavailable);
   EXPECT_THAT(error_of(ErrorKind::io, [&] { group.begin(); }),
               HasSubstr("no group of at least 2 members has formed below job/ within 0.05 s"));
@@ -300,7 +300,7 @@ TEST(Elastic, WhatIsWrongForGoodEndsIt) {
   first.begin();
   ElasticGroup second(*store, {.prefix = "job/", .name = "a"}, {});
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { second.begin(); }), HasSubstr("is called a"));
-  ElasticOptions nowhere{.prefix = "other/", .name = "a", .least = 2};
+  ElasticOptions nowhere{.prefix = "other/", .name = "a", .min_members = 2};
   nowhere.group.interface = "nosuch0";
   ElasticGroup a(*store, nowhere, {});
   nowhere.name = "b";

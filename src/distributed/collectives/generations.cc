@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "distributed/collectives/life_sign.h"
+#include "distributed/collectives/liveness_listener.h"
 
 namespace trireme::distributed {
 namespace {
@@ -151,7 +151,7 @@ std::optional<Milliseconds> Generations::propose() {
     survives = survives || old.contains(name);
     propose.when.push_back(unchanged(entry));
   }
-  if (present.size() < options_.least || (lives && !survives)) return std::nullopt;
+  if (present.size() < options_.min_members || (lives && !survives)) return std::nullopt;
   const auto left = std::chrono::duration_cast<Milliseconds>(until - Clock::now());
   if (!missing.empty() && left.count() > 0 && !all_gone(missing)) return left;
   next.members = seats(present);

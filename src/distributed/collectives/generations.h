@@ -44,7 +44,7 @@ Generation generation_of(const std::string& key, const std::string& text);
 struct GenerationOptions {
   std::string prefix;  // of all its keys
   std::string name;    // of this member: no '/', no space
-  std::size_t least = 1;
+  std::size_t min_members = 1;
   std::string address = "-";  // of its life sign
   // How long to wait for members that are alive by lease and life sign but do not answer.
   Milliseconds settle{500};

@@ -6,9 +6,9 @@
 
 #include <thread>
 
-#include "base/testing/comes_true.h"
 #include "base/testing/error.h"
-#include "distributed/collectives/life_sign.h"
+#include "base/testing/wait_until.h"
+#include "distributed/collectives/liveness_listener.h"
 #include "distributed/coordination/memory_store.h"
 
 namespace trireme::distributed {
@@ -18,9 +18,9 @@ using ::testing::HasSubstr;
 
 // A member without a group: the test makes it call, answer and propose.
 struct Party {
-  Party(Store& store, const std::string& name, std::size_t least = 1,
+  Party(Store& store, const std::string& name, std::size_t min_members = 1,
         Milliseconds settle = Milliseconds(50), const std::string& address = "-")
-      : lease(store, {}), generations(store, {"ring/", name, least, address, settle}) {
+      : lease(store, {}), generations(store, {"ring/", name, min_members, address, settle}) {
     generations.join(lease);
   }
   LeaseKeeper lease;
@@ -29,7 +29,7 @@ struct Party {
 
 // Proposes until a generation of that number exists, and returns its text.
 std::string next(Party& party, std::int64_t number) {
-  EXPECT_TRUE(comes_true([&] {
+  EXPECT_TRUE(wait_until([&] {
     if (party.generations.current().number >= number) return true;
     party.generations.propose();
     return false;
@@ -39,7 +39,7 @@ std::string next(Party& party, std::int64_t number) {
 
 void all_answer(const std::vector<Party*>& parties, std::int64_t number) {
   for (Party* party : parties) {
-    ASSERT_TRUE(comes_true([&] { return party->generations.current().number == number - 1; }));
+    ASSERT_TRUE(wait_until([&] { return party->generations.current().number == number - 1; }));
     party->generations.answer(party->lease);
   }
 }
@@ -49,7 +49,7 @@ TEST(Generations, ThoseWhoAnswerFormTheNextOne) {
   Party anna(*store, "anna"), berta(*store, "berta");
   EXPECT_EQ(anna.generations.current().number, 0);
   anna.generations.answer(anna.lease);
-  EXPECT_TRUE(comes_true([&] { return berta.generations.called(); }));
+  EXPECT_TRUE(wait_until([&] { return berta.generations.called(); }));
   berta.generations.answer(berta.lease);
   EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta");
   EXPECT_EQ(next(berta, 1), "1 1:anna 1:berta");
@@ -63,24 +63,24 @@ TEST(Generations, WhoIsDeadIsNotWaitedForLong) {
   all_answer({&anna, &berta, &carla}, 1);
   EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta 1:carla");
   all_answer({&carla, &berta}, 2);  // anna lives by her lease, but says nothing
-  EXPECT_TRUE(comes_true([&] { return berta.generations.called(); }));
+  EXPECT_TRUE(wait_until([&] { return berta.generations.called(); }));
   EXPECT_TRUE(berta.generations.propose().has_value());
   EXPECT_EQ(next(berta, 2), "2 1:berta 1:carla");
   // She returns as a new member, after the others.
-  EXPECT_TRUE(comes_true([&] { return anna.generations.current().number == 2; }));
+  EXPECT_TRUE(wait_until([&] { return anna.generations.current().number == 2; }));
   all_answer({&anna, &berta, &carla}, 3);
   EXPECT_EQ(next(anna, 3), "3 1:berta 1:carla 3:anna");
 }
 
 TEST(Generations, WhoseLifeSignIsGoneIsNotWaitedFor) {
   const auto store = make_memory_store();
-  auto sign = std::make_unique<LifeSign>("", "127.0.0.1");
+  auto sign = std::make_unique<LivenessListener>("", "127.0.0.1");
   Party anna(*store, "anna", 1, Milliseconds(1000000)),
       berta(*store, "berta", 1, Milliseconds(0), sign->address());
   all_answer({&anna, &berta}, 1);
   EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta");
   all_answer({&anna}, 2);
-  EXPECT_TRUE(comes_true([&] { return anna.generations.propose().has_value(); }));  // she lives
+  EXPECT_TRUE(wait_until([&] { return anna.generations.propose().has_value(); }));  // she lives
   all_answer({&berta}, 2);
   EXPECT_EQ(next(anna, 2), "2 1:anna 1:berta");
   sign.reset();
@@ -90,14 +90,14 @@ TEST(Generations, WhoseLifeSignIsGoneIsNotWaitedFor) {
 
 TEST(Generations, WhoHasLostItsLeaseButLivesIsWaitedFor) {
   const auto store = make_memory_store();
-  const LifeSign sign("", "127.0.0.1");
+  const LivenessListener sign("", "127.0.0.1");
   Party anna(*store, "anna", 1, Milliseconds(1000000)),
       berta(*store, "berta", 1, Milliseconds(0), sign.address());
   all_answer({&anna, &berta}, 1);
   EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta");
   store->erase("ring/member/ring/berta");
   all_answer({&anna}, 2);
-  EXPECT_TRUE(comes_true([&] { return anna.generations.propose().has_value(); }));
+  EXPECT_TRUE(wait_until([&] { return anna.generations.propose().has_value(); }));
   EXPECT_EQ(store->get("ring/generation")->value, "1 1:anna 1:berta");
   all_answer({&berta}, 2);
   EXPECT_EQ(next(anna, 2), "2 1:anna 1:berta");
@@ -107,7 +107,7 @@ TEST(Generations, WhoHasLeftIsNotWaitedFor) {
   const auto store = make_memory_store();
   Party anna(*store, "anna", 1, Milliseconds(1000000));
   {
-    const LifeSign sign("", "127.0.0.1");
+    const LivenessListener sign("", "127.0.0.1");
     Party berta(*store, "berta", 1, Milliseconds(0), sign.address());
     all_answer({&anna, &berta}, 1);
     EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta");
@@ -147,7 +147,7 @@ TEST(Generations, OneLateAnswerDoesNotCountForTheNextButOne) {
   EXPECT_EQ(next(berta, 1), "1 1:berta");
   store->put("ring/generation", "5 5:berta");  // far ahead of what anna has seen
   anna.generations.answer(anna.lease);
-  EXPECT_TRUE(comes_true([&] { return anna.generations.current().number == 5; }));
+  EXPECT_TRUE(wait_until([&] { return anna.generations.current().number == 5; }));
   EXPECT_TRUE(store->list("ring/next/2/").entries.empty());
 }
 
@@ -172,7 +172,7 @@ TEST(Generations, WrongNamesAndKeysAreTold) {
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { Party(*store, "anna"); }),
               HasSubstr("another ring is called anna"));
   store->put("ring/generation", "nonsense");
-  EXPECT_TRUE(comes_true([&] {
+  EXPECT_TRUE(wait_until([&] {
     return error_of([&] { anna.generations.current(); }).find("nonsense") != std::string::npos;
   }));
 }

@@ -38,9 +38,9 @@ Group::Group(Store& store, const std::string& prefix, std::int64_t generation, i
   if (size == 1) return;
   Rendezvous rendezvous(store, fmt::format("{}{}/", prefix, generation),
                         Mesh::Clock::now() + options.form_timeout, options.cancelled);
-  state_->mesh.emplace(
-      rendezvous, rank, size,
-      MeshOptions{options.interface, options.address, options.on_broken, options.on_stranger});
+  state_->mesh.emplace(rendezvous, rank, size,
+                       MeshOptions{options.interface, options.address, options.on_broken,
+                                   options.on_unauthenticated_peer});
 }
 
 Group::~Group() = default;

@@ -44,7 +44,7 @@ struct GroupOptions {
   // member left properly breaks at the first operation that this member did not take part in.
   std::function<void()> on_broken = {};
   // Called by the thread that forms the group for every connection without the secret of the group.
-  std::function<void()> on_stranger = {};
+  std::function<void()> on_unauthenticated_peer = {};
   // Called while the group forms: whether to give up.
   std::function<bool()> cancelled = {};
 };

@@ -290,8 +290,8 @@ class Misread : public Store {
   std::unique_ptr<Watch> watch(const std::string& prefix, std::int64_t from) override {
     struct Changed : Watch {
       explicit Changed(std::unique_ptr<Watch> w) : watch(std::move(w)) {}
-      Events wait(Milliseconds most) override {
-        Events events = watch->wait(most);
+      Events wait(Milliseconds timeout) override {
+        Events events = watch->wait(timeout);
         for (Event& event : events.events) change(event.entry);
         return events;
       }
@@ -310,21 +310,23 @@ class Misread : public Store {
 TEST(Group, AStrangerIsNoMember) {
   const auto store = make_memory_store();
   Misread misread(*store);
-  std::atomic<int> strangers = 0;
+  std::atomic<int> unauthenticated_peers = 0;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 2; ++rank) {
     threads.emplace_back([&, rank] {
-      EXPECT_THAT(error_of(ErrorKind::io,
-                           [&] {
-                             Store& own = rank == 0 ? *store : misread;
-                             const Group group(own, "job/", 1, rank, 2,
-                                               {.on_stranger = [&] { ++strangers; }});
-                           }),
-                  ::testing::AnyOf(HasSubstr("a stranger has answered"), HasSubstr("gone")));
+      EXPECT_THAT(
+          error_of(ErrorKind::io,
+                   [&] {
+                     Store& own = rank == 0 ? *store : misread;
+                     const Group group(own, "job/", 1, rank, 2, {.on_unauthenticated_peer = [&] {
+                                         ++unauthenticated_peers;
+                                       }});
+                   }),
+          ::testing::AnyOf(HasSubstr("an unauthenticated peer answered"), HasSubstr("gone")));
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_GE(strangers, 1);
+  EXPECT_GE(unauthenticated_peers, 1);
 }
 
 TEST(Group, KeysVanishOnceItHasFormed) {

@@ -27,8 +27,8 @@ Keeper::Keeper(Store& store, const ElasticOptions& options)
     : store_(store),
       options_(options),
       signal_(std::make_shared<Signal>()),
-      life_sign_(std::in_place, options.group.interface, options.group.address),
-      generations_(store, {options.prefix, options.name, options.least, life_sign_->address(),
+      liveness_(std::in_place, options.group.interface, options.group.address),
+      generations_(store, {options.prefix, options.name, options.min_members, liveness_->address(),
                            options.settle, [signal = signal_] { poke(*signal); }}) {
   thread_ = std::thread([this] { run(); });
 }
@@ -41,7 +41,7 @@ Keeper::~Keeper() {
   signal_->changed.notify_all();
   thread_.join();
   // Before the group announces its end: no member waits for this one.
-  life_sign_.reset();
+  liveness_.reset();
   lease_.reset();
 }
 
@@ -58,7 +58,7 @@ std::shared_ptr<Group> Keeper::wait_after(std::int64_t number, Clock::time_point
   if (failure_ != nullptr) std::rethrow_exception(failure_);
   if (!there) {
     throw Unavailable(fmt::format("no group of at least {} members has formed below {} within {} s",
-                                  options_.least, options_.prefix,
+                                  options_.min_members, options_.prefix,
                                   static_cast<double>(options_.patience.count()) / 1000));
   }
   return group_;
@@ -73,7 +73,7 @@ void Keeper::run() {
   for (;;) {
     Milliseconds next = kKeeperRetryDelay;
     try {
-      next = look();
+      next = poll();
     } catch (const Unavailable&) {
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::not_found) return end(std::current_exception());
@@ -94,8 +94,8 @@ void Keeper::end(std::exception_ptr failure) {
 }
 
 // Returns the most time until the next check.
-Milliseconds Keeper::look() {
-  life_sign_->answer();
+Milliseconds Keeper::poll() {
+  liveness_->answer();
   renew_lease();
   const Generation current = generations_.current();
   if (current.number > taken_) take(current);

@@ -13,7 +13,7 @@
 
 #include "distributed/collectives/elastic_group.h"
 #include "distributed/collectives/generations.h"
-#include "distributed/collectives/life_sign.h"
+#include "distributed/collectives/liveness_listener.h"
 
 namespace trireme::distributed {
 
@@ -45,7 +45,7 @@ class Keeper {
   static void poke(Signal& signal);
   void run();
   void end(std::exception_ptr failure);
-  Milliseconds look();
+  Milliseconds poll();
   void renew_lease();
   void take(const Generation& generation);
   void form(const Generation& generation, int rank);
@@ -62,7 +62,7 @@ class Keeper {
   std::int64_t since_ = 0;  // the first generation of the unbroken membership
   std::exception_ptr failure_;
 
-  std::optional<LifeSign> life_sign_;  // exists while this member takes part
+  std::optional<LivenessListener> liveness_;  // exists while this member takes part
   Generations generations_;
   std::thread thread_;
 };

@@ -194,11 +194,13 @@ void Mesh::Buffer::receive(int from, std::uint64_t slot, std::size_t offset, std
 }
 
 void Mesh::Buffer::wait_received(Clock::time_point deadline) {
-  mesh_.wait(deadline, [&](Milliseconds most) { return state_->buffer->waitRecv(nullptr, most); });
+  mesh_.wait(deadline,
+             [&](Milliseconds timeout) { return state_->buffer->waitRecv(nullptr, timeout); });
 }
 
 void Mesh::Buffer::wait_sent(Clock::time_point deadline) {
-  mesh_.wait(deadline, [&](Milliseconds most) { return state_->buffer->waitSend(nullptr, most); });
+  mesh_.wait(deadline,
+             [&](Milliseconds timeout) { return state_->buffer->waitSend(nullptr, timeout); });
 }
 
 Mesh::Mesh(Rendezvous& rendezvous, int rank, int size, const MeshOptions& options)
@@ -248,13 +250,13 @@ void Mesh::greet(Rendezvous& rendezvous, const MeshOptions& options) {
   for (int i = 0; i + 1 < size_; ++i) in.wait_received(rendezvous.deadline());
   for (int i = 0; i + 1 < size_; ++i) out.wait_sent(rendezvous.deadline());
   if (heard == told) return;
-  if (options.on_stranger) options.on_stranger();
-  fail_io("a stranger has answered at the address of a member");
+  if (options.on_unauthenticated_peer) options.on_unauthenticated_peer();
+  fail_io("an unauthenticated peer answered at the address of a member");
 }
 
 // Each member sends its listening address to the previous one.
 void Mesh::link(const MeshOptions& options, Rendezvous& rendezvous) {
-  state_->link.emplace(options.interface, options.address, options.on_stranger);
+  state_->link.emplace(options.interface, options.address, options.on_unauthenticated_peer);
   char own[kLongestAddress] = {}, next[kLongestAddress] = {};
   state_->link->address().copy(own, kLongestAddress - 1);
   Buffer out(*this, own, sizeof own), in(*this, next, sizeof next);

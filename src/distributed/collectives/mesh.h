@@ -22,7 +22,7 @@ struct MeshOptions {
   // Called once, by any thread, when the mesh breaks. The last owner must not release the mesh in
   // it.
   std::function<void()> on_broken;
-  std::function<void()> on_stranger = {};  // as GroupOptions
+  std::function<void()> on_unauthenticated_peer = {};  // as GroupOptions
 };
 
 // Operations are for one thread at a time; fail() and failure() are thread-safe.

@@ -52,14 +52,14 @@ void Rendezvous::take(const Entry& entry) {
   values_.emplace(entry.key.substr(prefix_.size()), entry.value);
 }
 
-void Rendezvous::look(Milliseconds most) {
+void Rendezvous::poll(Milliseconds timeout) {
   if (watch_ == nullptr) {
     const Store::Listing listing = store_.list(prefix_);
     watch_ = store_.watch(prefix_, listing.revision + 1);
     for (const Entry& entry : listing.entries) take(entry);
     return;
   }
-  const Events events = watch_->wait(most);
+  const Events events = watch_->wait(timeout);
   for (const Event& event : events.events) {
     if (!event.erased) take(event.entry);
   }
@@ -67,7 +67,7 @@ void Rendezvous::look(Milliseconds most) {
 }
 
 bool Rendezvous::has(const std::string& name) {
-  if (!values_.contains(name)) look(Milliseconds(0));
+  if (!values_.contains(name)) poll(Milliseconds(0));
   return values_.contains(name);
 }
 
@@ -78,7 +78,7 @@ std::string Rendezvous::fetch(const std::string& name) {
     if (left.count() <= 0) {
       fail_io(fmt::format("no member wrote {}{} in time: a member is missing", prefix_, name));
     }
-    look(std::min(left, kCancelPoll));
+    poll(std::min(left, kCancelPoll));
   }
   return values_.at(name).substr(kRandom);
 }

@@ -40,7 +40,7 @@ class Rendezvous {
 
  private:
   void take(const Entry& entry);
-  void look(Milliseconds most);
+  void poll(Milliseconds timeout);
 
   Store& store_;
   const std::string prefix_;

@@ -23,7 +23,7 @@ constexpr std::chrono::microseconds kSpin{50};
 // Bytes that justify waking up if more are wanted.
 constexpr std::size_t kLargestWake = 128 * 1024;
 // Most connections that have not sent the token yet.
-constexpr std::size_t kMostStrangers = 16;
+constexpr std::size_t kMaxUnauthenticatedPeers = 16;
 
 int milliseconds_until(Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -60,8 +60,8 @@ std::optional<bool> hear(Caller& caller, const std::string& token) {
 }  // namespace
 
 RingLink::RingLink(const std::string& interface, const std::string& address,
-                   std::function<void()> on_stranger)
-    : listener_(interface, address), on_stranger_(std::move(on_stranger)) {
+                   std::function<void()> on_unauthenticated_peer)
+    : listener_(interface, address), on_unauthenticated_peer_(std::move(on_unauthenticated_peer)) {
   if (listener_.socket() < 0 || listener_.address() == "-") {
     fail_io(fmt::format("all-reduce cannot listen at {}", interface.empty() ? address : interface));
   }
@@ -114,7 +114,7 @@ void RingLink::answer(const std::string& token, Clock::time_point deadline) {
       else if (right != false) refuse(one.socket);
       return right != false;
     });
-    if (callers.size() > kMostStrangers) {
+    if (callers.size() > kMaxUnauthenticatedPeers) {
       refuse(callers.front().socket);
       callers.erase(callers.begin());
     }
@@ -126,7 +126,7 @@ void RingLink::answer(const std::string& token, Clock::time_point deadline) {
 
 void RingLink::refuse(int caller) {
   ::close(caller);
-  if (on_stranger_) on_stranger_();
+  if (on_unauthenticated_peer_) on_unauthenticated_peer_();
 }
 
 // Writes as much as the system accepts. Returns whether it wrote any.
@@ -184,11 +184,11 @@ void RingLink::wait(std::size_t wanted, Clock::time_point since, Clock::time_poi
 
 // Sleeps until `wanted` bytes have arrived (0: none are expected), or waiting bytes can be sent.
 void RingLink::sleep(std::size_t wanted, Clock::time_point deadline) {
-  const std::size_t least = std::clamp<std::size_t>(wanted, 1, kLargestWake);
-  if (wanted > 0 && least != least_) {
-    const int value = static_cast<int>(least);
+  const std::size_t min_bytes = std::clamp<std::size_t>(wanted, 1, kLargestWake);
+  if (wanted > 0 && min_bytes != min_bytes_) {
+    const int value = static_cast<int>(min_bytes);
     ::setsockopt(previous_, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
-    least_ = least;
+    min_bytes_ = min_bytes;
   }
   pollfd descriptors[] = {{wanted > 0 ? previous_ : -1, POLLIN, 0},
                           {waiting_.empty() ? -1 : next_, POLLOUT, 0}};

@@ -24,10 +24,10 @@ class RingLink {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Listens at the interface of that name, or else at the IP address. Calls `on_stranger` for every
+  // Listens at the interface of that name, or else at the IP address. Calls `on_unauthenticated_peer` for every
   // connection without the token.
   RingLink(const std::string& interface, const std::string& address,
-           std::function<void()> on_stranger = {});
+           std::function<void()> on_unauthenticated_peer = {});
   ~RingLink();
   RingLink(const RingLink&) = delete;
   RingLink& operator=(const RingLink&) = delete;
@@ -57,10 +57,10 @@ class RingLink {
   void refuse(int caller);
 
   Listener listener_;
-  const std::function<void()> on_stranger_;
+  const std::function<void()> on_unauthenticated_peer_;
   int next_ = -1, previous_ = -1;  // sockets
   std::deque<std::span<const std::byte>> waiting_;
-  std::size_t least_ = 1;  // bytes that must arrive before poll() returns
+  std::size_t min_bytes_ = 1;  // bytes that must arrive before poll() returns
 };
 
 }  // namespace trireme::distributed

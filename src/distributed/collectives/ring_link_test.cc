@@ -78,11 +78,11 @@ TEST(RingLink, BytesArriveInOrderWhileAllSend) {
 TEST(RingLink, WhoDoesNotKnowTheTokenIsLetGo) {
   int refused = 0;
   RingLink first("", "127.0.0.1", [&] { ++refused; }), second("", "127.0.0.1");
-  std::vector<int> strangers;
+  std::vector<int> unauthenticated_peers;
   for (int i = 0; i < 40; ++i) {  // most say nothing, some say something else, or too little
-    strangers.push_back(connect_to(first.address()));
+    unauthenticated_peers.push_back(connect_to(first.address()));
     const std::string says = i % 3 == 0 ? "tokem" : i % 3 == 1 ? "tok" : "";
-    EXPECT_EQ(::send(strangers.back(), says.data(), says.size(), MSG_NOSIGNAL),
+    EXPECT_EQ(::send(unauthenticated_peers.back(), says.data(), says.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(says.size()));
   }
   std::thread other([&] { second.connect(first.address(), "token", in(5000)); });
@@ -90,7 +90,7 @@ TEST(RingLink, WhoDoesNotKnowTheTokenIsLetGo) {
   other.join();
   EXPECT_EQ(refused, 40);
   char byte = 7;
-  for (const int stranger : strangers) {
+  for (const int stranger : unauthenticated_peers) {
     EXPECT_LE(::recv(stranger, &byte, 1, 0), 0);
     ::close(stranger);
   }

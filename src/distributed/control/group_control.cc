@@ -10,7 +10,7 @@ namespace trireme::distributed {
 namespace {
 
 // Reads and checks every byte of it.
-bool is_whole(checkpoint::Catalog& catalog, std::int64_t id, const Cuts& cuts) {
+bool is_whole(checkpoint::Catalog& catalog, std::int64_t id, const CheckpointCoordinator& cuts) {
   const std::vector<checkpoint::Committed> list = catalog.list();
   checkpoint::Share all;
   for (const checkpoint::Committed& one : list) {
@@ -26,21 +26,22 @@ bool is_whole(checkpoint::Catalog& catalog, std::int64_t id, const Cuts& cuts) {
 
 }  // namespace
 
-GroupControl::GroupControl(Store& store, Master& master, const CutOptions& options)
-    : store_(store), master_(master), options_(options), cuts_(store, master, options) {}
+GroupControl::GroupControl(Store& store, Master& master,
+                           const CheckpointCoordinatorOptions& options)
+    : store_(store), master_(master), options_(options), checkpoints_(store, master, options) {}
 
-void GroupControl::look() {
-  cuts_.lead([this](const Leadership&) { begin(); }, [this] { look_as_leader(); });
+void GroupControl::poll() {
+  checkpoints_.lead([this](const Leadership&) { begin(); }, [this] { poll_as_leader(); });
 }
 
-void GroupControl::look_as_leader() {
-  if (start_.generation == 0 && cuts_.ending()) return cuts_.look_before_it_begins();
+void GroupControl::poll_as_leader() {
+  if (start_.generation == 0 && checkpoints_.ending()) return checkpoints_.validate_before_start();
   const std::int64_t founded = founded_in(store_.get(founded_key(options_.prefix)));
   if (founded > start_.generation) return start(founded);
   if (start_.generation == 0) return;  // no group yet
-  if (!cuts_.draining()) asked_.reset();
-  cuts_.look(start_.rollbacks,
-             [this](const QueueState& queue, bool over) { return save(queue, over); });
+  if (!checkpoints_.draining()) asked_.reset();
+  checkpoints_.poll(start_.rollbacks,
+                    [this](const QueueState& queue, bool over) { return save(queue, over); });
 }
 
 // Removes the rest of the previous leader.
@@ -52,27 +53,31 @@ void GroupControl::begin() {
 
 // Members wait until they get the start; if a leader fails before, the next one writes it.
 void GroupControl::start(std::int64_t generation) {
-  cuts_.drop();
-  const auto [id, cut] = cuts_.newest(
-      start_.generation == 0, [this](checkpoint::Catalog& catalog, std::int64_t checkpoint,
-                                     const Cut&) { return is_whole(catalog, checkpoint, cuts_); });
-  if (!master_.restore(cut.queue)) throw Deposed();
+  checkpoints_.drop();
+  const auto [id, snapshot] = checkpoints_.newest(
+      start_.generation == 0,
+      [this](checkpoint::Catalog& catalog, std::int64_t checkpoint, const JobSnapshot&) {
+        return is_whole(catalog, checkpoint, checkpoints_);
+      });
+  if (!master_.restore(snapshot.queue)) throw Deposed();
   const bool first = start_.generation == 0;
-  start_ = {generation, start_.rollbacks + 1, id, static_cast<std::int64_t>(cut.updates)};
-  cuts_.put({Put{start_key(options_.prefix), text_of(start_)}, Erase{save_key(options_.prefix)}});
+  start_ = {generation, start_.rollbacks + 1, id, static_cast<std::int64_t>(snapshot.updates)};
+  checkpoints_.put(
+      {Put{start_key(options_.prefix), text_of(start_)}, Erase{save_key(options_.prefix)}});
   master_.go_on(start_.rollbacks);
   if (!first || id > 0) {
-    cuts_.say(fmt::format("the trainers went back to epoch {} with {} tasks done",
-                          std::max<std::int64_t>(cut.queue.epoch, 1), cut.queue.done.size()));
+    checkpoints_.say(fmt::format("the trainers went back to epoch {} with {} tasks done",
+                                 std::max<std::int64_t>(snapshot.queue.epoch, 1),
+                                 snapshot.queue.done.size()));
   }
 }
 
 // Orders one of the members to save. It has time, because no member has a task.
 bool GroupControl::save(const QueueState& queue, bool over) {
   if (!asked_) {
-    asked_ = cuts_.catalog().begin(/*delta=*/false);
+    asked_ = checkpoints_.catalog().begin(/*delta=*/false);
     asked_at_ = Clock::now();
-    cuts_.put({Put{save_key(options_.prefix), text_of(SaveOrder{*asked_})}});
+    checkpoints_.put({Put{save_key(options_.prefix), text_of(SaveOrder{*asked_})}});
     return false;
   }
   const std::optional<Entry> entry = store_.get(saved_key(options_.prefix));
@@ -83,7 +88,7 @@ bool GroupControl::save(const QueueState& queue, bool over) {
 }
 
 bool GroupControl::commit(const GroupSaved& saved, const QueueState& queue, bool over) {
-  cuts_.put({Erase{save_key(options_.prefix)}});
+  checkpoints_.put({Erase{save_key(options_.prefix)}});
   if (!saved.problem.empty()) fail_io(saved.problem);
   checkpoint::Manifest manifest;
   manifest.id = asked_->id;
@@ -91,11 +96,13 @@ bool GroupControl::commit(const GroupSaved& saved, const QueueState& queue, bool
   manifest.previous = asked_->previous;
   manifest.epoch = queue.epoch;
   manifest.parts = saved.parts;
-  manifest.cut = text_of(Cut{queue, static_cast<std::uint64_t>(saved.committed), over});
-  cuts_.catalog().commit(manifest);
+  manifest.snapshot =
+      text_of(JobSnapshot{queue, static_cast<std::uint64_t>(saved.committed), over});
+  checkpoints_.catalog().commit(manifest);
   std::uint64_t bytes = 0;
   for (const checkpoint::Part& part : saved.parts) bytes += part.sum.bytes;
-  cuts_.done(asked_->id, bytes, std::chrono::duration<double>(Clock::now() - asked_at_).count());
+  checkpoints_.done(asked_->id, bytes,
+                    std::chrono::duration<double>(Clock::now() - asked_at_).count());
   asked_.reset();
   return true;
 }

@@ -8,34 +8,34 @@
 #include <functional>
 #include <optional>
 
-#include "distributed/control/cuts.h"
+#include "distributed/control/checkpoint_coordinator.h"
 #include "distributed/control/group_keys.h"
 #include "distributed/master/master.h"
 
 namespace trireme::distributed {
 
-// One thread calls look() repeatedly.
+// One thread calls poll() repeatedly.
 class GroupControl {
  public:
   // All arguments outlive the object. The master has the option `hold`.
-  GroupControl(Store& store, Master& master, const CutOptions& options);
+  GroupControl(Store& store, Master& master, const CheckpointCoordinatorOptions& options);
 
   // Does what is due now if this master leads. Unreachable processes are tried again at the next
   // call. Errors: those that no later call can fix.
-  void look();
+  void poll();
 
  private:
   using Clock = std::chrono::steady_clock;
   void begin();
-  void look_as_leader();
+  void poll_as_leader();
   void start(std::int64_t generation);
   bool save(const QueueState& queue, bool over);
   bool commit(const GroupSaved& saved, const QueueState& queue, bool over);
 
   Store& store_;
   Master& master_;
-  const CutOptions options_;
-  Cuts cuts_;
+  const CheckpointCoordinatorOptions options_;
+  CheckpointCoordinator checkpoints_;
   GroupStart start_;  // the last one
   std::optional<checkpoint::Begun> asked_;
   Clock::time_point asked_at_ = {};

@@ -118,9 +118,10 @@ class Groups : public ::testing::Test {
     options.tasks = [](std::int64_t) { return std::vector<std::string>(kTasks, "x"); };
     options.hold = true;
     options.lease = 2;
-    options.least = Milliseconds(60000);
+    options.min_timeout = Milliseconds(60000);
     master_ = std::make_unique<Master>(*store_, options);
-    CutOptions cuts{.prefix = kPrefix, .folder = folder(), .every = every, .resume = resume};
+    CheckpointCoordinatorOptions cuts{
+        .prefix = kPrefix, .folder = folder(), .every = every, .resume = resume};
     cuts.say = [this](const std::string& text) {
       const std::lock_guard lock(mutex_);
       said_ += text + "\n";
@@ -129,7 +130,7 @@ class Groups : public ::testing::Test {
     control_ = std::thread([this, cuts] {
       GroupControl control(*store_, *master_, cuts);
       while (leading_) {
-        control.look();
+        control.poll();
         std::this_thread::sleep_for(Milliseconds(2));
       }
     });

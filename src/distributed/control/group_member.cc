@@ -86,8 +86,8 @@ std::vector<std::byte> GroupMember::load(const GroupStart& start, std::size_t by
 void GroupMember::save_if_asked(std::int64_t committed,
                                 const std::function<std::vector<std::byte>()>& state) {
   const auto now = std::chrono::steady_clock::now();
-  if (options_.folder.empty() || now < next_look_) return;
-  next_look_ = now + kOrderPoll;
+  if (options_.folder.empty() || now < next_poll_) return;
+  next_poll_ = now + kOrderPoll;
   const auto order = orders_.now(kStateReadTimeout);
   if (!order || !*order) return;
   try {

@@ -12,7 +12,7 @@
 
 #include "distributed/checkpoint/writer.h"
 #include "distributed/control/group_keys.h"
-#include "distributed/coordination/glance.h"
+#include "distributed/coordination/async_store_read.h"
 
 namespace trireme::distributed {
 
@@ -58,8 +58,8 @@ class GroupMember {
   checkpoint::Writer writer_;
   GroupSaved saved_;          // the last one written
   std::int64_t written_ = 0;  // the last checkpoint that was reported to the leader
-  std::chrono::steady_clock::time_point next_look_ = {};
-  Glance<std::optional<Entry>> orders_;  // save orders
+  std::chrono::steady_clock::time_point next_poll_ = {};
+  AsyncStoreRead<std::optional<Entry>> orders_;  // save orders
 };
 
 }  // namespace trireme::distributed

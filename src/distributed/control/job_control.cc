@@ -14,7 +14,7 @@ namespace {
 
 constexpr Milliseconds kLongest{600000};  // in which a server saves or loads all it has
 constexpr Milliseconds kShort{5000};      // the same of what takes no time
-constexpr Milliseconds kTold{500};        // between two words on tasks that are over
+constexpr Milliseconds kPublished{500};   // between two words on tasks that are over
 
 std::string rolling_key(const std::string& prefix) { return prefix + "rolling-back"; }
 
@@ -33,7 +33,7 @@ SlotMap after(const SlotMap& map, const std::string& moving) {
 }
 
 // The tasks that are fully trained, or never will be.
-TasksOver settled_in(const QueueState& queue) {
+TasksOver completed_tasks(const QueueState& queue) {
   TasksOver settled{static_cast<std::uint32_t>(queue.epoch), {}};
   std::vector<std::int64_t> tasks = queue.done;
   tasks.insert(tasks.end(), queue.failed.begin(), queue.failed.end());
@@ -69,20 +69,20 @@ JobControl::JobControl(Store& store, Master& master, const JobControlOptions& op
     : store_(store),
       master_(master),
       options_(options),
-      cuts_(store, master, options),
-      fleet_(
+      checkpoints_(store, master, options),
+      server_clients_(
           network_, options.security,
           [this](std::size_t place, const std::string& address) { return gone(place, address); }),
-      mover_(fleet_),
-      publisher_(fleet_, options.exports) {}
+      mover_(server_clients_),
+      publisher_(server_clients_, options.exports) {}
 
-void JobControl::look() {
-  cuts_.lead([this](const Leadership& leadership) { begin(leadership); },
-             [this] { look_as_leader(); });
+void JobControl::poll() {
+  checkpoints_.lead([this](const Leadership& leadership) { begin(leadership); },
+                    [this] { poll_as_leader(); });
 }
 
-void JobControl::look_as_leader() {
-  if (view_.rollbacks == 0 && cuts_.ending()) return cuts_.look_before_it_begins();
+void JobControl::poll_as_leader() {
+  if (view_.rollbacks == 0 && checkpoints_.ending()) return checkpoints_.validate_before_start();
   const int now = view_.servers.map.version() == 0 ? options_.servers : view_.servers.map.servers();
   const auto addresses = servers(now);
   if (!addresses) return;
@@ -92,10 +92,10 @@ void JobControl::look_as_leader() {
     if (members != view_.members) regroup(members);
   }
   grow_old();
-  tell_done();
-  if (!cuts_.draining() && reshard()) return;
-  cuts_.look(view_.rollbacks,
-             [this](const QueueState& queue, bool over) { return save(queue, over); });
+  publish_completed();
+  if (!checkpoints_.draining() && reshard()) return;
+  checkpoints_.poll(view_.rollbacks,
+                    [this](const QueueState& queue, bool over) { return save(queue, over); });
 }
 
 // Finishes the work of the previous leader.
@@ -103,13 +103,13 @@ void JobControl::begin(const Leadership& leadership) {
   const std::optional<JobView> view = read_job_view(store_, options_.prefix);
   const bool half_done = store_.get(rolling_key(options_.prefix)).has_value();
   placed_ = view.has_value() && !half_done;
-  ticks_told_ = false;
-  done_told_.reset();
+  ticks_published_ = false;
+  completed_published_.reset();
   view_ = view.value_or(JobView{});
   moving_.reset();
   saved_ = 0;
   publisher_.begin();
-  fleet_.aim(view_.servers.addresses, leadership.epoch);
+  server_clients_.aim(view_.servers.addresses, leadership.epoch);
   if (placed_) master_.go_on(view_.rollbacks);
 }
 
@@ -147,7 +147,7 @@ std::vector<std::string> JobControl::trainers() {
 // Publishes the view if this master still leads.
 void JobControl::publish(std::vector<Action> more) {
   more.push_back(Put{view_key(options_.prefix), text_of(view_)});
-  cuts_.put(std::move(more));
+  checkpoints_.put(std::move(more));
 }
 
 // --- Going back
@@ -155,11 +155,11 @@ void JobControl::publish(std::vector<Action> more) {
 void JobControl::roll_back(const std::vector<std::string>& addresses) {
   const auto start = Clock::now();
   const std::string rolling = rolling_key(options_.prefix);
-  cuts_.put({Put{rolling, "1"}});
+  checkpoints_.put({Put{rolling, "1"}});
   placed_ = false;
-  done_told_.reset();
+  completed_published_.reset();
   publisher_.start_anew();
-  cuts_.drop();
+  checkpoints_.drop();
   const bool first = view_.servers.map.version() == 0;
   // Slots of an unfinished move are loaded at their destination, but dense parameters stay on the
   // present number of servers.
@@ -171,41 +171,40 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   moving_.reset();
   view_.servers.addresses = addresses;
   if (first) view_.servers.map = SlotMap::balanced(options_.servers);
-  fleet_.aim(addresses, cuts_.epoch());
-  fleet_.set_map(view_.servers.map);
+  server_clients_.aim(addresses, checkpoints_.epoch());
+  server_clients_.set_map(view_.servers.map);
   ++view_.generation;
-  fleet_.set_members(view_.generation, 0);  // from here on nothing of before is taken
-  const auto [id, cut] = cuts_.newest(
-      view_.rollbacks == 0, [this](checkpoint::Catalog&, std::int64_t checkpoint, const Cut& what) {
-        return load(checkpoint, what);
-      });
+  server_clients_.set_members(view_.generation, 0);  // from here on nothing of before is taken
+  const auto [id, snapshot] = checkpoints_.newest(
+      view_.rollbacks == 0, [this](checkpoint::Catalog&, std::int64_t checkpoint,
+                                   const JobSnapshot& what) { return load(checkpoint, what); });
   if (id == 0) load(0, {});
   ++view_.rollbacks;
   view_.step = 0;
-  view_.updates = cut.updates;
+  view_.updates = snapshot.updates;
   view_.members = options_.synchronous ? trainers() : std::vector<std::string>();
-  fleet_.set_members(view_.generation, view_.members.size());
-  if (!master_.restore(cut.queue)) throw Deposed();
-  view_.ticks = cut.ticks;
-  view_.ticks_seen = ticks_at(cut.queue);
-  ticks_told_ = false;
+  server_clients_.set_members(view_.generation, view_.members.size());
+  if (!master_.restore(snapshot.queue)) throw Deposed();
+  view_.ticks = snapshot.ticks;
+  view_.ticks_seen = ticks_at(snapshot.queue);
+  ticks_published_ = false;
   publish({Erase{rolling}, Erase{moving_key(options_.prefix)}});
   placed_ = true;
   master_.go_on(view_.rollbacks);
-  if (!first || cut.queue.epoch > 0) {
-    cuts_.say(fmt::format("{} servers went back to epoch {} with {} tasks done, in {:.2f} s",
-                          addresses.size(), std::max<std::int64_t>(cut.queue.epoch, 1),
-                          cut.queue.done.size(), seconds_since(start)));
+  if (!first || snapshot.queue.epoch > 0) {
+    checkpoints_.say(fmt::format("{} servers went back to epoch {} with {} tasks done, in {:.2f} s",
+                                 addresses.size(), std::max<std::int64_t>(snapshot.queue.epoch, 1),
+                                 snapshot.queue.done.size(), seconds_since(start)));
   }
 }
 
 // Whether all servers succeeded.
-bool JobControl::load(std::int64_t checkpoint, const Cut& cut) {
+bool JobControl::load(std::int64_t checkpoint, const JobSnapshot& snapshot) {
   const auto blocks =
-      blocks_by_server(cut.declared.dense, std::max(view_.servers.map.servers(), 1));
-  const std::vector<Frame> answers = fleet_.ask_all(
+      blocks_by_server(snapshot.declared.dense, std::max(view_.servers.map.servers(), 1));
+  const std::vector<Frame> answers = server_clients_.ask_all(
       [&](std::size_t server) {
-        LoadOrder what{checkpoint, cut.updates, cut.ticks, cut.declared};
+        LoadOrder what{checkpoint, snapshot.updates, snapshot.ticks, snapshot.declared};
         if (server < blocks.size()) what.declared.blocks = blocks[server];
         return order(Op::load, text_of(what));
       },
@@ -214,7 +213,7 @@ bool JobControl::load(std::int64_t checkpoint, const Cut& cut) {
   for (const Frame& answer : answers) {
     const LoadReport report = load_report_of(answer.payload.text());
     if (report.damage.empty()) continue;
-    cuts_.say(fmt::format("checkpoint {}: {}", checkpoint, report.damage));
+    checkpoints_.say(fmt::format("checkpoint {}: {}", checkpoint, report.damage));
     whole = false;
   }
   return whole;
@@ -230,7 +229,7 @@ int JobControl::wanted_servers() {
     const std::string& text = wanted->value;
     std::from_chars(text.data(), text.data() + text.size(), servers);
   }
-  return servers < 1 ? now : std::min(servers, kMostServers);
+  return servers < 1 ? now : std::min(servers, kMaxServers);
 }
 
 // One step towards the wanted number of servers. Returns whether there was one.
@@ -240,7 +239,7 @@ bool JobControl::reshard() {
     else move(slot_move_of(half->value));
     return true;
   }
-  if (cuts_.ending())
+  if (checkpoints_.ending())
     return false;  // the next servers take up what there is, however many they are
   const int wanted = wanted_servers(), now = view_.servers.map.servers();
   if (wanted == now && !moving_) return false;
@@ -253,7 +252,7 @@ bool JobControl::reshard() {
     move(*next);
   } else {
     if (wanted < now) change_servers(wanted);
-    tell_of_moves(wanted);
+    report_moves(wanted);
     moving_.reset();
     return true;
   }
@@ -263,9 +262,9 @@ bool JobControl::reshard() {
   return true;
 }
 
-void JobControl::tell_of_moves(int servers) {
-  const std::uint64_t rows = std::max<std::uint64_t>(fleet_.rows(), 1);
-  cuts_.say(fmt::format(
+void JobControl::report_moves(int servers) {
+  const std::uint64_t rows = std::max<std::uint64_t>(server_clients_.rows(), 1);
+  checkpoints_.say(fmt::format(
       "{} servers: {} slots moved, with {:.1f}% of the rows, in {} moves and {:.2f} s; "
       "none was refused for more than {:.0f} ms",
       servers, moving_->slots, 100 * static_cast<double>(moving_->rows) / static_cast<double>(rows),
@@ -273,7 +272,7 @@ void JobControl::tell_of_moves(int servers) {
 }
 
 void JobControl::intend(const std::string& what) {
-  cuts_.put({Put{moving_key(options_.prefix), what}});
+  checkpoints_.put({Put{moving_key(options_.prefix), what}});
 }
 
 void JobControl::move(const SlotMove& move) {
@@ -285,8 +284,8 @@ void JobControl::move(const SlotMove& move) {
     mover_.prepare(move);
     rows = mover_.copy(move, next);
   }
-  fleet_.set_map(next);
-  tell_map(next, {Erase{moving_key(options_.prefix)}}, next.servers());
+  server_clients_.set_map(next);
+  publish_map(next, {Erase{moving_key(options_.prefix)}}, next.servers());
   if (moving_) {
     moving_->last = seconds_since(start);
     moving_->longest = std::max(moving_->longest, moving_->last);
@@ -306,13 +305,13 @@ void JobControl::change_servers(int servers) {
   if (!addresses) throw Unavailable("a parameter server is gone");
   const std::string what = fmt::format("servers {}", servers);
   intend(what);
-  fleet_.aim(*addresses, cuts_.epoch());
+  server_clients_.aim(*addresses, checkpoints_.epoch());
   // New servers accept pushes of this generation, as the others do, and their tables start with the
   // clock of the others.
   if (servers > before) {
-    fleet_.set_members(view_.generation, view_.members.size());
-    tell_ticks();
-    tell_done(/*at_once=*/true);
+    server_clients_.set_members(view_.generation, view_.members.size());
+    publish_ticks();
+    publish_completed(/*at_once=*/true);
   }
   const SlotMap next = after(view_.servers.map, what);
   const auto start = Clock::now();
@@ -325,15 +324,15 @@ void JobControl::change_servers(int servers) {
   for (int place = before; place < servers; ++place) {
     more.push_back(Erase{drained_key(options_.prefix, place)});
   }
-  tell_map(next, std::move(more), before);
-  fleet_.aim(view_.servers.addresses, cuts_.epoch());
+  publish_map(next, std::move(more), before);
+  server_clients_.aim(view_.servers.addresses, checkpoints_.epoch());
   mover_.drop_dense(before, servers);
   if (moving_) moving_->longest = std::max(moving_->longest, moving_->last = seconds_since(start));
 }
 
 // With a new map, synchronous steps begin a new generation. Both are published at once: if the
 // leader fails before, the next one repeats all. `known`: the number of earlier servers.
-void JobControl::tell_map(const SlotMap& map, std::vector<Action> more, int known) {
+void JobControl::publish_map(const SlotMap& map, std::vector<Action> more, int known) {
   view_.servers.map = map;
   if (options_.synchronous) begin_generation(view_.members, known);
   publish(std::move(more));
@@ -367,50 +366,51 @@ void JobControl::grow_old() {
   if (const std::int64_t due = ticks_due(); due > view_.ticks_seen) {
     view_.ticks += due - view_.ticks_seen;
     view_.ticks_seen = due;
-    ticks_told_ = false;
+    ticks_published_ = false;
     publish();
   }
-  if (!ticks_told_) tell_ticks();
+  if (!ticks_published_) publish_ticks();
 }
 
-void JobControl::tell_ticks() {
+void JobControl::publish_ticks() {
   if (!options_.ageing || view_.ticks == 0) return;
   const auto start = Clock::now();
   const TickOrder what{view_.ticks, options_.ageing->eviction};
   std::uint64_t evicted = 0;
-  for (const Frame& answer :
-       fleet_.ask_all([&](std::size_t) { return order(Op::tick, text_of(what)); }, kLongest)) {
+  for (const Frame& answer : server_clients_.ask_all(
+           [&](std::size_t) { return order(Op::tick, text_of(what)); }, kLongest)) {
     evicted += tick_report_of(answer.payload.text()).evicted;
   }
-  ticks_told_ = true;
-  cuts_.say(fmt::format("tick {}: {} rows that were not worth their place are gone, in {:.2f} s",
-                        view_.ticks, evicted, seconds_since(start)));
+  ticks_published_ = true;
+  checkpoints_.say(
+      fmt::format("tick {}: {} rows that were not worth their place are gone, in {:.2f} s",
+                  view_.ticks, evicted, seconds_since(start)));
 }
 
 // --- Completed tasks
 
 // Servers forget the pushes of these tasks and accept no more. Sent before slots move: the new
 // server of a slot has no marks and must know why.
-void JobControl::tell_done(bool at_once) {
+void JobControl::publish_completed(bool at_once) {
   if (options_.synchronous) return;  // steps are known by their numbers
-  const bool due = !done_told_ || Clock::now() - done_at_ >= kTold;
+  const bool due = !completed_published_ || Clock::now() - done_at_ >= kPublished;
   if (!at_once && !due) return;
   const std::optional<Master::Done> done = master_.done();
   if (!done) throw Deposed();
-  if (!at_once && done == done_told_) return;
+  if (!at_once && done == completed_published_) return;
   TasksOver over{static_cast<std::uint32_t>(done->epoch), {}};
   for (const auto& [first, last] : done->tasks) {
     over.ranges.emplace_back(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last));
   }
-  done_told_.reset();  // in case only some servers get it
-  fleet_.ask_all(
+  completed_published_.reset();  // in case only some servers get it
+  server_clients_.ask_all(
       [&](std::size_t) {
         Frame frame = order(Op::tasks_over, to_bytes(over));
         frame.header.generation = view_.generation;
         return frame;
       },
       kShort);
-  done_told_ = done;
+  completed_published_ = done;
   done_at_ = Clock::now();
 }
 
@@ -420,10 +420,10 @@ void JobControl::tell_done(bool at_once) {
 // meanwhile. New servers continue from the step of the others.
 void JobControl::begin_generation(const std::vector<std::string>& members, int known) {
   ++view_.generation;
-  fleet_.set_members(view_.generation, members.size());
-  const Fleet::Progress progress = fleet_.progress(known);
-  for (int server = known; server < fleet_.servers(); ++server) {
-    fleet_.begin_at(server, view_.generation, members.size(), progress);
+  server_clients_.set_members(view_.generation, members.size());
+  const ServerClients::Progress progress = server_clients_.progress(known);
+  for (int server = known; server < server_clients_.servers(); ++server) {
+    server_clients_.begin_at(server, view_.generation, members.size(), progress);
   }
   view_.step = progress.step;
   view_.updates = progress.updates;
@@ -431,7 +431,7 @@ void JobControl::begin_generation(const std::vector<std::string>& members, int k
 }
 
 void JobControl::regroup(const std::vector<std::string>& members) {
-  begin_generation(members, fleet_.servers());
+  begin_generation(members, server_clients_.servers());
   publish();
 }
 
@@ -444,11 +444,11 @@ bool JobControl::save(const QueueState& queue, bool over) {
   if (!there.whole) return false;
   grow_old();
   const auto start = Clock::now();
-  checkpoint::Catalog all = cuts_.catalog();
+  checkpoint::Catalog all = checkpoints_.catalog();
   const checkpoint::Begun begun = all.begin(saved_ % (options_.deltas + 1) != 0);
   const auto blocks = blocks_by_server(there.dense, view_.servers.map.servers());
-  const TasksOver settled = settled_in(queue);
-  const std::vector<Frame> answers = fleet_.ask_all(
+  const TasksOver settled = completed_tasks(queue);
+  const std::vector<Frame> answers = server_clients_.ask_all(
       [&](std::size_t server) {
         return order(Op::save, text_of(SaveOrder{begun, blocks.at(server), settled}));
       },
@@ -460,8 +460,9 @@ bool JobControl::save(const QueueState& queue, bool over) {
   manifest.previous = begun.previous;
   manifest.epoch = queue.epoch;
   manifest.map_version = view_.servers.map.version();
-  Cut cut{queue, options_.synchronous ? fleet_.progress(fleet_.servers()).updates : 0, over,
-          view_.ticks};
+  JobSnapshot snapshot{
+      queue, options_.synchronous ? server_clients_.progress(server_clients_.servers()).updates : 0,
+      over, view_.ticks};
   std::uint64_t bytes = 0;
   std::vector<Declarations> declared;
   for (const Frame& answer : answers) {
@@ -473,12 +474,13 @@ bool JobControl::save(const QueueState& queue, bool over) {
   }
   Declared all_declared = together(std::move(declared));
   if (!all_declared.whole || all_declared.dense != there.dense) return false;
-  cut.declared = std::move(all_declared);
-  manifest.cut = text_of(cut);
+  snapshot.declared = std::move(all_declared);
+  manifest.snapshot = text_of(snapshot);
   all.commit(manifest);
   ++saved_;
-  cuts_.done(begun.id, bytes, seconds_since(start));
-  if (publisher_.due(over || cuts_.ending())) export_for_serving(begun.id, cut.declared);
+  checkpoints_.done(begun.id, bytes, seconds_since(start));
+  if (publisher_.due(over || checkpoints_.ending()))
+    export_for_serving(begun.id, snapshot.declared);
   return true;
 }
 
@@ -488,13 +490,13 @@ void JobControl::export_for_serving(std::int64_t checkpoint, const Declarations&
   const auto start = Clock::now();
   const Published what =
       publisher_.publish(declared, view_.servers.map, fmt::format("checkpoint {}", checkpoint),
-                         [this] { cuts_.put({}); });
-  cuts_.say(line_of(what, seconds_since(start)));
+                         [this] { checkpoints_.put({}); });
+  checkpoints_.say(line_of(what, seconds_since(start)));
   if (options_.exported) options_.exported(what.number);
 } catch (const Deposed&) {
   throw;
 } catch (const std::exception& error) {
-  cuts_.say(std::string("no export: ") + error.what());
+  checkpoints_.say(std::string("no export: ") + error.what());
   if (options_.not_exported) options_.not_exported();
 }
 

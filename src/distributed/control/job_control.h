@@ -10,7 +10,7 @@
 // Slots move between servers, a few at a time, when the number of servers changes:
 // wanted_servers_key().
 //
-// Checkpoints are cuts through the whole job: cuts.h. With some of them, tables are exported for
+// Checkpoints are cuts through the whole job: checkpoint_coordinator.h. With some of them, tables are exported for
 // serving: publisher.h.
 
 #include <chrono>
@@ -19,12 +19,12 @@
 #include <string>
 #include <vector>
 
-#include "distributed/control/cuts.h"
-#include "distributed/control/fleet.h"
+#include "distributed/control/checkpoint_coordinator.h"
 #include "distributed/control/job_view.h"
 #include "distributed/control/mover.h"
 #include "distributed/control/orders.h"
 #include "distributed/control/publisher.h"
+#include "distributed/control/server_clients.h"
 #include "distributed/control/ticks.h"
 #include "distributed/master/master.h"
 
@@ -39,7 +39,7 @@ inline std::string drained_key(const std::string& prefix, int place) {
   return prefix + "drained/" + std::to_string(place);
 }
 
-struct JobControlOptions : CutOptions {
+struct JobControlOptions : CheckpointCoordinatorOptions {
   int servers = 1;
   bool synchronous = false;
   Security security = {};
@@ -63,7 +63,7 @@ struct SlotsMoving {
   Clock::time_point since = Clock::now(), next = since;
 };
 
-// One thread calls look() repeatedly.
+// One thread calls poll() repeatedly.
 class JobControl {
  public:
   // All arguments outlive the object. The master has the option `hold`.
@@ -71,33 +71,33 @@ class JobControl {
 
   // Does what is due now if this master leads. Unreachable servers are tried again at the next
   // call. Errors: those that no later call can fix.
-  void look();
+  void poll();
 
  private:
   using Clock = std::chrono::steady_clock;
   void begin(const Leadership& leadership);
-  void look_as_leader();
+  void poll_as_leader();
   // The addresses of `count` servers by place; nothing if a place is empty.
   std::optional<std::vector<std::string>> servers(int count);
   int wanted_servers();
   bool gone(std::size_t place, const std::string& address);
   std::vector<std::string> trainers();
   void roll_back(const std::vector<std::string>& addresses);
-  bool load(std::int64_t checkpoint, const Cut& cut);
+  bool load(std::int64_t checkpoint, const JobSnapshot& snapshot);
   void begin_generation(const std::vector<std::string>& members, int known);
   void regroup(const std::vector<std::string>& members);
   bool reshard();
   void change_servers(int servers);
-  void tell_of_moves(int servers);
+  void report_moves(int servers);
   void intend(const std::string& what);
   void move(const SlotMove& move);
-  void tell_map(const SlotMap& map, std::vector<Action> more, int known);
+  void publish_map(const SlotMap& map, std::vector<Action> more, int known);
   void publish(std::vector<Action> more = {});
   std::int64_t ticks_due() const;
   std::int64_t ticks_at(const QueueState& queue) const;
   void grow_old();
-  void tell_ticks();
-  void tell_done(bool at_once = false);
+  void publish_ticks();
+  void publish_completed(bool at_once = false);
   bool save(const QueueState& queue, bool over);
   void export_for_serving(std::int64_t checkpoint, const Declarations& declared);
 
@@ -105,16 +105,16 @@ class JobControl {
   Master& master_;
   const JobControlOptions options_;
   Network network_;
-  Cuts cuts_;
-  Fleet fleet_;
+  CheckpointCoordinator checkpoints_;
+  ServerClients server_clients_;
   Mover mover_;
   Publisher publisher_;
   JobView view_;
   bool placed_ = false;
-  bool ticks_told_ = false;                // to all servers
-  std::optional<Master::Done> done_told_;  // likewise
-  Clock::time_point done_at_ = {};         // its time
-  int saved_ = 0;                          // checkpoints by this leader
+  bool ticks_published_ = false;                     // to all servers
+  std::optional<Master::Done> completed_published_;  // likewise
+  Clock::time_point done_at_ = {};                   // its time
+  int saved_ = 0;                                    // checkpoints by this leader
   std::optional<SlotsMoving> moving_;
 };
 

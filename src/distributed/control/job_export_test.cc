@@ -42,12 +42,12 @@ class JobExports : public ::testing::Test {
     return counts;
   }
   // The newest export: complete rows of completed tasks, and the dense sum of exactly these.
-  void look(ExportedTable& table) {
+  void poll(ExportedTable& table) {
     table.refresh();
     const Safetensors dense = read_safetensors(dense_file());
     // A known one, or one whose other half does not exist yet or any more.
-    if (table.number() == looked_at_ || dense.metadata.at("note") != table.note()) return;
-    looked_at_ = table.number();
+    if (table.number() == checked_ || dense.metadata.at("note") != table.note()) return;
+    checked_ = table.number();
     const std::vector<float> counts = rows(table);
     double all = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -59,7 +59,7 @@ class JobExports : public ::testing::Test {
     EXPECT_EQ(sum == dense.tensors.end() ? 0 : sum->second.data<float>()[0],
               static_cast<float>(all))
         << table.note();
-    ++looks_;
+    ++polls_;
   }
   // Follows until the job has reported this, or is over.
   void follow(CountJob& job, const std::string& until) {
@@ -85,14 +85,14 @@ class JobExports : public ::testing::Test {
     EXPECT_EQ(fresh.number(), table_->number());
     EXPECT_EQ(read_safetensors(dense_file()).tensors.at("sum_0").data<float>()[0], counts.all[0]);
     EXPECT_THAT(job.said().back(), HasSubstr("export ")) << "the last checkpoint is exported";
-    EXPECT_GT(looks_, 0);
+    EXPECT_GT(polls_, 0);
   }
 
   checkpoint::MemoryDirectory folder_;
   CountJobOptions how_;
   std::optional<ExportedTable> table_;
-  std::int64_t looked_at_ = 0;  // number of an export
-  int looks_ = 0;
+  std::int64_t checked_ = 0;  // number of an export
+  int polls_ = 0;
 };
 
 TEST_F(JobExports, FollowTraining) {

@@ -13,7 +13,7 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kMove{20000};      // in which a server answers
-constexpr int kMostSlots = 512;           // of a move
+constexpr int kMaxSlots = 512;            // of a move
 constexpr double kTargetRefusal = 0.025;  // seconds for which slots of a move should be refused
 
 Frame table_order(Op op, std::uint32_t table) {
@@ -42,14 +42,14 @@ SlotMove slot_move_of(const std::string& text) {
   return move;
 }
 
-std::uint64_t next_bytes(std::uint64_t bytes, double seconds, std::uint64_t most) {
+std::uint64_t next_bytes(std::uint64_t bytes, double seconds, std::uint64_t max) {
   const double scale = std::min(kTargetRefusal / std::max(seconds, 1e-6), 2.0);
-  return std::clamp(static_cast<std::uint64_t>(scale * static_cast<double>(bytes)), most / 64 + 1,
-                    std::max(most, most / 64 + 1));
+  return std::clamp(static_cast<std::uint64_t>(scale * static_cast<double>(bytes)), max / 64 + 1,
+                    std::max(max, max / 64 + 1));
 }
 
 Frame Mover::ask(int server, Frame request) {
-  return fleet_.ask(static_cast<std::size_t>(server), std::move(request), kMove);
+  return server_clients_.ask(static_cast<std::size_t>(server), std::move(request), kMove);
 }
 
 Declared together(std::vector<Declarations> of_each_server) {
@@ -72,7 +72,7 @@ Declared together(std::vector<Declarations> of_each_server) {
 Declared Mover::declarations() {
   std::vector<Declarations> all;
   for (const Frame& answer :
-       fleet_.ask_all([](std::size_t) { return order(Op::describe); }, kMove)) {
+       server_clients_.ask_all([](std::size_t) { return order(Op::describe); }, kMove)) {
     all.push_back(declarations_of(answer.payload.text()));
   }
   return together(std::move(all));
@@ -89,8 +89,8 @@ std::optional<SlotMove> Mover::next(const SlotMap& map, int servers, std::uint64
   const std::string text = ask(move.from, order(Op::statistics)).payload.text();
   const std::uint64_t of_slot =
       number_of(text, "memory") / static_cast<std::uint64_t>(std::max(owned, 1)) + 1;
-  const int most = static_cast<int>(std::clamp<std::uint64_t>(bytes / of_slot, 1, kMostSlots));
-  while (move.last < kSlots && move.last - move.first < most && map.owner(move.last) == move.from &&
+  const int max = static_cast<int>(std::clamp<std::uint64_t>(bytes / of_slot, 1, kMaxSlots));
+  while (move.last < kSlots && move.last - move.first < max && map.owner(move.last) == move.from &&
          goal.owner(move.last) == move.to) {
     ++move.last;
   }
@@ -141,7 +141,7 @@ std::uint64_t Mover::copy_table(const SlotMove& move, std::uint32_t table) {
 }
 
 std::uint64_t Mover::copy(const SlotMove& move, const SlotMap& next) {
-  fleet_.set_map(static_cast<std::size_t>(move.from), next);
+  server_clients_.set_map(static_cast<std::size_t>(move.from), next);
   const Frame answer = ask(move.from, order(Op::describe));
   std::uint64_t moved = 0;
   for (const auto& [table, declaration] : declarations_of(answer.payload.text()).tables) {
@@ -178,7 +178,7 @@ void Mover::for_moved_blocks(int before, int servers, const MovedBlock& each) {
 }
 
 void Mover::move_dense(int before, const SlotMap& next) {
-  fleet_.set_map(next);
+  server_clients_.set_map(next);
   for_moved_blocks(before, next.servers(), [&](const auto& request, int from, int to) {
     const Frame content = ask(from, request(Op::dense_read));
     Frame insert = request(Op::dense_insert);

@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "distributed/control/fleet.h"
+#include "distributed/control/server_clients.h"
 
 namespace trireme::distributed {
 
@@ -25,8 +25,8 @@ SlotMove slot_move_of(const std::string& text);  // Errors: data
 
 // The size of the next move after a move of about `bytes` refused its slots for `seconds`: the size
 // that takes 25 ms by that, because a slow machine or link makes the same move long; at most
-// `most`, at least a 64th of it, and at most twice the last size.
-std::uint64_t next_bytes(std::uint64_t bytes, double seconds, std::uint64_t most);
+// `max`, at least a 64th of it, and at most twice the last size.
+std::uint64_t next_bytes(std::uint64_t bytes, double seconds, std::uint64_t max);
 
 // The declarations of all servers together.
 struct Declared : Declarations {
@@ -39,7 +39,7 @@ Declared together(std::vector<Declarations> of_each_server);
 class Mover {
  public:
   // The fleet outlives the mover.
-  explicit Mover(Fleet& fleet) : fleet_(fleet) {}
+  explicit Mover(ServerClients& server_clients) : server_clients_(server_clients) {}
 
   Declared declarations();
   // The next move towards a number of servers: slots of about `bytes`; nothing if all slots are in
@@ -60,7 +60,7 @@ class Mover {
   // Copies blocks of dense parameters from their places on `before` servers to those of the map,
   // which all servers get first.
   void move_dense(int before, const SlotMap& next);
-  // When all processes, also the fleet, use the new number: removes them from the old servers.
+  // When all processes, also the server_clients, use the new number: removes them from the old servers.
   void drop_dense(int before, int servers);
 
  private:
@@ -70,7 +70,7 @@ class Mover {
   void make_room(const SlotMove& move, std::uint32_t table, const std::string& declaration);
   std::uint64_t copy_table(const SlotMove& move, std::uint32_t table);
 
-  Fleet& fleet_;
+  ServerClients& server_clients_;
   std::set<std::uint32_t> prepared_;  // tables
 };
 

@@ -24,14 +24,13 @@ TEST(Mover, KnowsWhetherAllServersHaveAll) {
 }
 
 TEST(Mover, MovesAsMuchAsThePauseAllows) {
-  constexpr std::uint64_t kMost = 64000;
-  EXPECT_EQ(next_bytes(16000, 0.05, kMost), 8000U)
-      << "half of what took twice as long as it should";
-  EXPECT_EQ(next_bytes(16000, 0.02, kMost), 20000U);
-  EXPECT_EQ(next_bytes(16000, 0.001, kMost), 32000U) << "no more than twice as much";
-  EXPECT_EQ(next_bytes(16000, 0, kMost), 32000U);
-  EXPECT_EQ(next_bytes(60000, 0.02, kMost), kMost);
-  EXPECT_EQ(next_bytes(16000, 10, kMost), 1001U) << "moves go on, however long one took";
+  constexpr std::uint64_t kMax = 64000;
+  EXPECT_EQ(next_bytes(16000, 0.05, kMax), 8000U) << "half of what took twice as long as it should";
+  EXPECT_EQ(next_bytes(16000, 0.02, kMax), 20000U);
+  EXPECT_EQ(next_bytes(16000, 0.001, kMax), 32000U) << "no more than twice as much";
+  EXPECT_EQ(next_bytes(16000, 0, kMax), 32000U);
+  EXPECT_EQ(next_bytes(60000, 0.02, kMax), kMax);
+  EXPECT_EQ(next_bytes(16000, 10, kMax), 1001U) << "moves go on, however long one took";
   EXPECT_EQ(next_bytes(0, 0.01, 0), 1U);
 }
 
@@ -43,7 +42,7 @@ class MoverOf : public ::testing::Test {
       servers_.push_back(std::make_unique<TestServer>(*store_, name, 2, ""));
     for (const Member& server : Membership(*store_, kJob).members("server"))
       view_.addresses.push_back(server.address);
-    fleet_.aim(view_.addresses, 2);
+    server_clients_.aim(view_.addresses, 2);
     set_map(SlotMap::balanced(2));
     ClientOptions options{.view = [this] { return view_; }, .security = kTestSecurity};
     client_ = std::make_unique<ParameterClient>(network_, options);
@@ -56,7 +55,7 @@ class MoverOf : public ::testing::Test {
 
   void set_map(const SlotMap& map) {
     view_.map = map;
-    fleet_.set_map(map);
+    server_clients_.set_map(map);
   }
   // Pushes to `rows` rows of one slot, for a task with this number.
   void push(int slot, std::size_t rows, std::uint32_t task) {
@@ -77,7 +76,7 @@ class MoverOf : public ::testing::Test {
   Frame read(const SlotsAsked& asked) {
     Frame frame = order(Op::read_slots);
     *frame.payload.extend<SlotsAsked>(1) = asked;
-    return fleet_.ask(0, std::move(frame), Milliseconds(60000));
+    return server_clients_.ask(0, std::move(frame), Milliseconds(60000));
   }
 
   static constexpr std::size_t kWidth = 1024;
@@ -86,8 +85,9 @@ class MoverOf : public ::testing::Test {
   Network network_;
   ServerView view_;
   std::unique_ptr<ParameterClient> client_;
-  Fleet fleet_{network_, kTestSecurity, [](std::size_t, const std::string&) { return false; }};
-  Mover mover_{fleet_};
+  ServerClients server_clients_{network_, kTestSecurity,
+                                [](std::size_t, const std::string&) { return false; }};
+  Mover mover_{server_clients_};
 };
 
 TEST_F(MoverOf, SlotsLargerThanAFrame) {
@@ -116,7 +116,7 @@ TEST_F(MoverOf, SlotsLargerThanAFrame) {
   EXPECT_NE(client_->digest(0), digest);
 }
 
-// Marks and steps are in the first page of a slot, not in later ones.
+// DedupTable and steps are in the first page of a slot, not in later ones.
 TEST_F(MoverOf, ASlotComesInPages) {
   push(9, 40, 1);
   SlotsAsked asked{.slots = {9, 12}, .bytes = 80000};  // about ten rows
@@ -128,9 +128,10 @@ TEST_F(MoverOf, ASlotComesInPages) {
     rows += answer.header.count;
     EXPECT_EQ(head.slots.first, 9);
     EXPECT_EQ(head.parts & kInside, pages == 0 ? 0 : kInside);
-    std::vector<MarkEntry> marks;
+    std::vector<DedupEntry> entries;
     bool of_slot = false;
-    for (const MarkEntry& mark : reader.values(head.marks, marks)) of_slot |= mark.slot == 9;
+    for (const DedupEntry& entry : reader.values(head.dedup_entries, entries))
+      of_slot |= entry.slot == 9;
     EXPECT_EQ(of_slot, pages == 0);
     if ((head.parts & kUnfinished) == 0) break;
     EXPECT_EQ(head.slots.last, 10);

@@ -150,7 +150,7 @@ std::string text_of(const ExportOrder& order) {
 ExportOrder export_order_of(const std::string& text) {
   return parsed_json(text, "order to export", [](const Json& json) {
     ExportOrder order;
-    order.table = static_cast<std::uint32_t>(checkpoint::whole_at(json, "table", kMostTables - 1));
+    order.table = static_cast<std::uint32_t>(checkpoint::whole_at(json, "table", kMaxTables - 1));
     order.folder = checkpoint::text_at(json, "folder");
     order.number = checkpoint::count_at(json, "number");
     order.delta = json.at("delta").get<bool>();

@@ -79,7 +79,7 @@ void Publisher::publish_table(std::uint32_t number, const TableOptions& table,
   const ExportOrder what{number, folder, next.number, next.delta};
   checkpoint::Export exported{next.number, next.delta, note, {}};
   for (const Frame& answer :
-       fleet_.ask_all([&](std::size_t) { return export_order(what); }, kLongest)) {
+       server_clients_.ask_all([&](std::size_t) { return export_order(what); }, kLongest)) {
     for (checkpoint::ExportPart& part : export_report_of(answer.payload.text()).parts) {
       all.rows += part.rows + part.removed;
       all.bytes += part.sum.bytes;
@@ -125,7 +125,7 @@ void Publisher::read_dense(const DenseBlockPlace& block, int server, const SlotM
   pull.header.count = block.block;
   pull.header.map_version = map.version();
   const Frame weights =
-      fleet_.ask(static_cast<std::size_t>(server), std::move(pull), kBlockTimeout);
+      server_clients_.ask(static_cast<std::size_t>(server), std::move(pull), kBlockTimeout);
   PayloadReader reader(weights.payload);
   reader.read_to(to, static_cast<std::size_t>(block.bytes / sizeof(float)));
   reader.end();

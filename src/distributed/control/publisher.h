@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "distributed/control/fleet.h"
+#include "distributed/control/server_clients.h"
 #include "distributed/server/protocol.h"
 #include "distributed/server/slot_map.h"
 #include "distributed/server/spread.h"
@@ -45,7 +45,8 @@ std::string folder_name(const std::string& table);
 class Publisher {
  public:
   // The fleet outlives the publisher.
-  Publisher(Fleet& fleet, PublisherOptions options) : fleet_(fleet), options_(std::move(options)) {}
+  Publisher(ServerClients& server_clients, PublisherOptions options)
+      : server_clients_(server_clients), options_(std::move(options)) {}
 
   // A leadership begins: the next export is due after its interval from now.
   void begin();
@@ -68,7 +69,7 @@ class Publisher {
                      const std::function<void()>& check, Published& all);
   void read_dense(const DenseBlockPlace& block, int server, const SlotMap& map, float* to);
 
-  Fleet& fleet_;
+  ServerClients& server_clients_;
   const PublisherOptions options_;
   bool anew_ = false;
   Clock::time_point next_ = {};

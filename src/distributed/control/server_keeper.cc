@@ -14,7 +14,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr std::size_t kMostOrders = 4;
+constexpr std::size_t kMaxOrders = 4;
 
 Frame answer_of(const Frame& request, Code code, std::string text) {
   Frame answer;
@@ -65,7 +65,7 @@ bool ServerKeeper::handle(const Frame& request, Answer& answer) {
   answer.put_aside();
   {
     const std::lock_guard lock(mutex_);
-    if (orders_.size() >= kMostOrders) {
+    if (orders_.size() >= kMaxOrders) {
       answer(answer_of(request, Code::busy, ""));
       return true;
     }

@@ -6,20 +6,20 @@
 
 namespace trireme::distributed {
 
-SynchronousTurn::Fate SynchronousTurn::enter(const JobView& view, bool away) {
-  const Fate fate = fate_in(view, away);
-  if (fate != Fate::again) batch_.reset();
+SynchronousTurn::BatchOutcome SynchronousTurn::enter(const JobView& view, bool away) {
+  const BatchOutcome outcome = outcome_in(view, away);
+  if (outcome != BatchOutcome::again) batch_.reset();
   rollbacks_ = view.rollbacks;
   first_ = true;
   taking_part_ = false;
-  return fate;
+  return outcome;
 }
 
-SynchronousTurn::Fate SynchronousTurn::fate_in(const JobView& view, bool away) const {
-  if (away) return Fate::released;
-  if (!batch_) return Fate::again;
-  if (batch_->rollbacks < view.rollbacks) return Fate::forgotten;
-  return batch_->begun > 0 && batch_->begun <= view.step ? Fate::done : Fate::again;
+SynchronousTurn::BatchOutcome SynchronousTurn::outcome_in(const JobView& view, bool away) const {
+  if (away) return BatchOutcome::released;
+  if (!batch_) return BatchOutcome::again;
+  if (batch_->rollbacks < view.rollbacks) return BatchOutcome::forgotten;
+  return batch_->begun > 0 && batch_->begun <= view.step ? BatchOutcome::done : BatchOutcome::again;
 }
 
 void SynchronousTurn::take(std::uint32_t rollbacks) {

@@ -21,7 +21,7 @@ namespace trireme::distributed {
 class SynchronousTurn {
  public:
   // What to do with the current batch, if there is one. Except for `again`, the turn then has none.
-  enum class Fate {
+  enum class BatchOutcome {
     done,  // nothing: it was trained; all finished the step, but this member did not get the answer
     again,      // it stays for later steps
     forgotten,  // its task is from before a rollback
@@ -30,7 +30,7 @@ class SynchronousTurn {
 
   // This trainer is a member of the generation that begins with this view. `away`: it was
   // disconnected in between.
-  Fate enter(const JobView& view, bool away);
+  BatchOutcome enter(const JobView& view, bool away);
 
   bool wants_batch() const { return !batch_ && !first_; }
   // Takes a batch of a task that was given after this number of rollbacks.
@@ -46,7 +46,7 @@ class SynchronousTurn {
     std::uint32_t rollbacks = 0;
     std::uint64_t begun = 0;  // the step in which it takes part; 0: none yet
   };
-  Fate fate_in(const JobView& view, bool away) const;
+  BatchOutcome outcome_in(const JobView& view, bool away) const;
 
   std::optional<Batch> batch_;
   std::uint32_t rollbacks_ = 0;  // of the generation

@@ -17,7 +17,7 @@
 namespace trireme::distributed {
 namespace {
 
-using Fate = SynchronousTurn::Fate;
+using BatchOutcome = SynchronousTurn::BatchOutcome;
 
 JobView generation(std::uint64_t step, std::uint32_t rollbacks = 1) {
   JobView view;
@@ -29,7 +29,7 @@ JobView generation(std::uint64_t step, std::uint32_t rollbacks = 1) {
 // In a generation whose first step, number 5, is finished.
 SynchronousTurn after_first_step() {
   SynchronousTurn turn;
-  EXPECT_EQ(turn.enter(generation(4), false), Fate::again);
+  EXPECT_EQ(turn.enter(generation(4), false), BatchOutcome::again);
   EXPECT_FALSE(turn.begin(5));
   EXPECT_FALSE(turn.finish());
   return turn;
@@ -67,7 +67,7 @@ TEST(SynchronousTurn, ABatchThatWasBegunInTheStepTakesPartInItAgain) {
   turn.take(1);
   EXPECT_TRUE(turn.begin(6));
   for (int generations = 0; generations < 3; ++generations) {
-    EXPECT_EQ(turn.enter(generation(5), false), Fate::again);
+    EXPECT_EQ(turn.enter(generation(5), false), BatchOutcome::again);
     EXPECT_FALSE(turn.wants_batch());
     EXPECT_TRUE(turn.begin(6));
   }
@@ -80,7 +80,7 @@ TEST(SynchronousTurn, AnyOtherBatchWaitsForTheSecondStep) {
   SynchronousTurn turn = after_first_step();
   turn.take(2);
   EXPECT_THROW(turn.begin(6), StaleGeneration);
-  EXPECT_EQ(turn.enter(generation(5, 2), false), Fate::again);
+  EXPECT_EQ(turn.enter(generation(5, 2), false), BatchOutcome::again);
   EXPECT_FALSE(turn.begin(6)) << "in the step of that number nothing of it was pushed";
   EXPECT_FALSE(turn.finish());
   EXPECT_FALSE(turn.wants_batch());
@@ -94,11 +94,11 @@ TEST(SynchronousTurn, IsTheFirstStepUntilItIsThrough) {
   turn.enter(generation(0), false);
   turn.take(1);
   EXPECT_FALSE(turn.begin(1));
-  EXPECT_EQ(turn.enter(generation(0), false), Fate::again);
+  EXPECT_EQ(turn.enter(generation(0), false), BatchOutcome::again);
   EXPECT_FALSE(turn.begin(1));
   turn.finish();
   EXPECT_TRUE(turn.begin(2));
-  EXPECT_EQ(turn.enter(generation(1), false), Fate::again);
+  EXPECT_EQ(turn.enter(generation(1), false), BatchOutcome::again);
   EXPECT_TRUE(turn.begin(2));
   EXPECT_TRUE(turn.finish());
 }
@@ -108,7 +108,7 @@ TEST(SynchronousTurn, WasDoneIfAllHaveFinishedTheStep) {
     SynchronousTurn turn = after_first_step();
     turn.take(1);
     EXPECT_TRUE(turn.begin(6));
-    EXPECT_EQ(turn.enter(generation(step), false), Fate::done);
+    EXPECT_EQ(turn.enter(generation(step), false), BatchOutcome::done);
     EXPECT_FALSE(turn.begin(step + 1)) << "the turn has it no more";
     turn.finish();
     EXPECT_TRUE(turn.wants_batch());
@@ -120,7 +120,7 @@ TEST(SynchronousTurn, ABatchThatTookNoPartIsNotDone) {
   turn.enter(generation(4), false);
   turn.take(1);
   EXPECT_FALSE(turn.begin(5));
-  EXPECT_EQ(turn.enter(generation(5), false), Fate::again);
+  EXPECT_EQ(turn.enter(generation(5), false), BatchOutcome::again);
   EXPECT_FALSE(turn.begin(6));
   turn.finish();
   EXPECT_TRUE(turn.begin(7));
@@ -132,22 +132,23 @@ TEST(SynchronousTurn, OfAMemberThatWasAwayNothingIsDone) {
     SynchronousTurn turn = after_first_step();
     turn.take(1);
     EXPECT_TRUE(turn.begin(6));
-    EXPECT_EQ(turn.enter(generation(step), true), Fate::released);
+    EXPECT_EQ(turn.enter(generation(step), true), BatchOutcome::released);
     EXPECT_FALSE(turn.begin(step + 1)) << "its batch belongs to another trainer";
     turn.finish();
     EXPECT_TRUE(turn.wants_batch());
   }
   SynchronousTurn turn = after_first_step();
-  EXPECT_EQ(turn.enter(generation(5), true), Fate::released) << "tasks without a batch, too";
+  EXPECT_EQ(turn.enter(generation(5), true), BatchOutcome::released)
+      << "tasks without a batch, too";
 }
 
 TEST(SynchronousTurn, WhatWasTakenBeforeTheJobWentBackIsForgotten) {
   SynchronousTurn turn = after_first_step();
-  EXPECT_EQ(turn.enter(generation(0, 2), false), Fate::again) << "there is none";
+  EXPECT_EQ(turn.enter(generation(0, 2), false), BatchOutcome::again) << "there is none";
   turn.finish();
   turn.take(2);
   EXPECT_TRUE(turn.begin(2));
-  EXPECT_EQ(turn.enter(generation(2, 3), false), Fate::forgotten) << "whatever the step";
+  EXPECT_EQ(turn.enter(generation(2, 3), false), BatchOutcome::forgotten) << "whatever the step";
   EXPECT_FALSE(turn.begin(3));
   turn.finish();
   EXPECT_TRUE(turn.wants_batch());
@@ -191,7 +192,7 @@ class Model {
     bool here = true, was_away = false;
   };
 
-  int below(int most) { return static_cast<int>(random_() % static_cast<unsigned>(most)); }
+  int below(int max) { return static_cast<int>(random_() % static_cast<unsigned>(max)); }
 
   // If the generation ends, some, none or all servers have applied the step, and members get no
   // answer.
@@ -244,10 +245,10 @@ class Model {
     for (Member& member : members_) {
       if (!member.here) continue;
       switch (member.turn.enter(view_, std::exchange(member.was_away, false))) {
-        case Fate::done: finish(member); break;
-        case Fate::again: break;
-        case Fate::forgotten: ADD_FAILURE() << "there was no rollback"; break;
-        case Fate::released: hand_out_again(member); break;
+        case BatchOutcome::done: finish(member); break;
+        case BatchOutcome::again: break;
+        case BatchOutcome::forgotten: ADD_FAILURE() << "there was no rollback"; break;
+        case BatchOutcome::released: hand_out_again(member); break;
       }
     }
   }

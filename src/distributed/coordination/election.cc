@@ -14,8 +14,8 @@ std::optional<Leader> Election::leader() {
 }
 
 std::optional<Leader> Election::campaign(const std::string& name, const LeaseKeeper& lease,
-                                         Milliseconds most) {
-  const auto until = std::chrono::steady_clock::now() + most;
+                                         Milliseconds timeout) {
+  const auto until = std::chrono::steady_clock::now() + timeout;
   for (;;) {
     const Outcome outcome = store_.commit({.when = {absent(key_)},
                                            .then = {Put{key_, name, lease.id()}, Get{key_}},

@@ -39,7 +39,7 @@ class Election {
   // Tries to become leader with this lease until it succeeds or the time is over. A leader stays
   // leader until its lease ends or it resigns. Errors: as Store; not_found if the lease has ended.
   std::optional<Leader> campaign(const std::string& name, const LeaseKeeper& lease,
-                                 Milliseconds most);
+                                 Milliseconds timeout);
   // The condition that every transaction of the leader must contain.
   Condition guard(const Leader& leader) const;
   // Returns whether it was still the leader.

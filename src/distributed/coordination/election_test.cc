@@ -32,7 +32,7 @@ bool is_kept(std::int64_t seconds) {
 }
 
 TEST(LeaseKeeper, KeepsItsLeaseAlive) {
-  EXPECT_TRUE(is_kept(kLeastLease));
+  EXPECT_TRUE(is_kept(kMinLease));
   EXPECT_TRUE(is_kept(4));
 }
 
@@ -60,10 +60,10 @@ TEST(LeaseKeeper, KnowsThatItIsLostBeforeTheStoreForgetsIt) {
     EXPECT_TRUE(store->get("a"));
     std::this_thread::sleep_for(Milliseconds(5));
   }
-  ASSERT_TRUE(comes_true([&] { return !store->get("a"); }));
+  ASSERT_TRUE(wait_until([&] { return !store->get("a"); }));
   EXPECT_FALSE(keeper.ended()) << "no answer has said so";
   cut.cut = false;
-  EXPECT_TRUE(comes_true([&] { return keeper.ended(); }));
+  EXPECT_TRUE(wait_until([&] { return keeper.ended(); }));
   EXPECT_TRUE(keeper.lost());
   EXPECT_EQ(told, 1);
 }
@@ -77,13 +77,13 @@ TEST(LeaseKeeper, GoesOnWithALeaseThatAStoreStillHasWhenItIsBack) {
   const auto heard = keeper.heard();
   clock.stand();
   cut.cut = true;
-  ASSERT_TRUE(comes_true([&] { return keeper.lost(); }));
+  ASSERT_TRUE(wait_until([&] { return keeper.lost(); }));
   std::this_thread::sleep_for(Milliseconds(2500));  // longer than the lease, by all other clocks
   EXPECT_TRUE(keeper.lost());
   EXPECT_FALSE(keeper.ended());
   clock.go_on();
   cut.cut = false;
-  ASSERT_TRUE(comes_true([&] { return !keeper.lost(); }));
+  ASSERT_TRUE(wait_until([&] { return !keeper.lost(); }));
   EXPECT_GT(keeper.heard(), heard);
   EXPECT_FALSE(keeper.ended());
   EXPECT_TRUE(store->get("a"));
@@ -92,9 +92,9 @@ TEST(LeaseKeeper, GoesOnWithALeaseThatAStoreStillHasWhenItIsBack) {
 TEST(LeaseKeeper, HearsThatItsLeaseHasEnded) {
   const auto store = make_memory_store();
   std::atomic<int> told{0};
-  const LeaseKeeper keeper(*store, {.seconds = kLeastLease, .on_lost = [&] { ++told; }});
+  const LeaseKeeper keeper(*store, {.seconds = kMinLease, .on_lost = [&] { ++told; }});
   store->revoke(keeper.id());
-  EXPECT_TRUE(comes_true([&] { return told == 1; }));
+  EXPECT_TRUE(wait_until([&] { return told == 1; }));
   EXPECT_TRUE(keeper.ended());
 }
 

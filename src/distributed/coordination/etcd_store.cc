@@ -158,9 +158,9 @@ class EtcdWatch : public Watch {
     thread_.join();
   }
 
-  Events wait(Milliseconds most) override {
+  Events wait(Milliseconds timeout) override {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, most, [this] { return !seen_.events.empty() || seen_.compacted; });
+    changed_.wait_for(lock, timeout, [this] { return !seen_.events.empty() || seen_.compacted; });
     return std::exchange(seen_, {});
   }
 

@@ -17,11 +17,11 @@ LeaseOptions checked(const LeaseOptions& options) {
 }  // namespace
 
 void check_lease_time(std::int64_t seconds) {
-  if (seconds >= kLeastLease) return;
+  if (seconds >= kMinLease) return;
   fail_usage(
       fmt::format("a lease of {} s is too short to be kept alive\n  hint   take {} s or more; 5 s "
                   "is what the processes of a job have",
-                  seconds, kLeastLease));
+                  seconds, kMinLease));
 }
 
 LeaseKeeper::LeaseKeeper(Store& store, const LeaseOptions& options)

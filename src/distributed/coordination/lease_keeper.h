@@ -13,12 +13,12 @@ namespace trireme::distributed {
 
 // Seconds. No store grants less: etcd turns 1 s into 2 s. The lease is renewed three times in its
 // time, so one renewal may be late.
-inline constexpr std::int64_t kLeastLease = 2;
+inline constexpr std::int64_t kMinLease = 2;
 // Errors: usage for a lease of fewer seconds.
 void check_lease_time(std::int64_t seconds);
 
 struct LeaseOptions {
-  std::int64_t seconds = 5;  // at least kLeastLease
+  std::int64_t seconds = 5;  // at least kMinLease
   // A thread of the keeper calls it each time the lease becomes lost().
   std::function<void()> on_lost = {};
 };

@@ -44,8 +44,8 @@ class MemoryWatch : public Watch {
         prefix_(std::move(prefix)),
         next_(std::max<std::int64_t>(from, 1)) {}
 
-  Events wait(Milliseconds most) override {
-    const auto until = Clock::now() + most;
+  Events wait(Milliseconds timeout) override {
+    const auto until = Clock::now() + timeout;
     std::unique_lock lock(shared_->mutex);
     for (;;) {
       Events events = take();
@@ -269,8 +269,8 @@ class MemoryStore : public Store {
       Clock::time_point next = now() + std::chrono::seconds(1);
       for (const auto& [id, lease] : leases_) next = std::min(next, lease.ends);
       // A clock of a test's own is looked at often; the other one when something ends.
-      const auto most = options_.now ? Clock::now() + Milliseconds(5) : next;
-      wake_.wait_until(lock, most);
+      const auto timeout = options_.now ? Clock::now() + Milliseconds(5) : next;
+      wake_.wait_until(lock, timeout);
     }
   }
 

@@ -17,9 +17,9 @@ const std::string& action_key(const Action& action) {
 }
 
 void check_branch(const std::vector<Action>& actions) {
-  if (actions.size() > kMostActions) {
+  if (actions.size() > kMaxActions) {
     fail_usage(fmt::format("a transaction of {} actions, but {} is the most", actions.size(),
-                           kMostActions));
+                           kMaxActions));
   }
   std::set<std::string> written;
   for (const Action& action : actions) {
@@ -66,9 +66,9 @@ void check(const Transaction& transaction) {
   for (const Condition& condition : transaction.when) {
     if (condition.key.empty()) fail_usage("a condition names the empty key");
   }
-  if (transaction.when.size() > kMostActions) {
+  if (transaction.when.size() > kMaxActions) {
     fail_usage(fmt::format("a transaction of {} conditions, but {} is the most",
-                           transaction.when.size(), kMostActions));
+                           transaction.when.size(), kMaxActions));
   }
   check_branch(transaction.then);
   check_branch(transaction.otherwise);

@@ -67,7 +67,7 @@ struct Get {
 };
 using Action = std::variant<Put, Erase, Get>;
 
-inline constexpr std::size_t kMostActions = 128;           // of one branch
+inline constexpr std::size_t kMaxActions = 128;            // of one branch
 inline constexpr std::size_t kLargestValue = 1024 * 1024;  // bytes of a key plus its value
 
 // If all conditions hold, executes `then` as one revision, otherwise `otherwise`. A key is written
@@ -98,7 +98,7 @@ class Watch {
  public:
   virtual ~Watch() = default;
   // Waits for events, or until the time is over: then there are none.
-  virtual Events wait(Milliseconds most) = 0;
+  virtual Events wait(Milliseconds timeout) = 0;
 };
 
 // Thread-safe. Every call ends within the time limit of the store; all may throw Unavailable.

@@ -10,7 +10,7 @@
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/job/job_status.h"
 #include "distributed/placement/authority.h"
-#include "distributed/placement/meeting.h"
+#include "distributed/placement/bootstrap.h"
 
 namespace trireme::distributed {
 namespace {
@@ -28,8 +28,8 @@ Security security_of(const JobRecord& record) {
   return read_credentials(record.credentials, seconds_since_1970());
 }
 
-void wait_for_end(const OpenJob& job, Milliseconds most) try {
-  const auto until = Clock::now() + most;
+void wait_for_end(const OpenJob& job, Milliseconds timeout) try {
+  const auto until = Clock::now() + timeout;
   while (lives(job) && Clock::now() < until) std::this_thread::sleep_for(kStatusPoll);
 } catch (const Unavailable&) {  // the store has ended with its launcher
 }
@@ -65,18 +65,18 @@ const char* state_of(const StoredJob& job) {
 Wanted scaled(const Wanted& before, const Scale& scale, const Limits& limits) {
   const Wanted now{scale.trainers.value_or(before.trainers),
                    scale.servers.value_or(before.servers)};
-  if (now.trainers < limits.least || now.trainers > limits.most) {
+  if (now.trainers < limits.min || now.trainers > limits.max) {
     fail_usage(
         fmt::format("the job may have {} to {} trainers, so not {}\n  hint   trireme launch "
                     "--trainers MIN:MAX says how many it may have",
-                    limits.least, limits.most, now.trainers));
+                    limits.min, limits.max, now.trainers));
   }
   if (before.servers == 0 && now.servers != 0) {
     fail_usage("the job keeps nothing on parameter servers, so it cannot have any");
   }
-  if (before.servers != 0 && (now.servers < 1 || now.servers > kMostProcesses)) {
+  if (before.servers != 0 && (now.servers < 1 || now.servers > kMaxProcesses)) {
     fail_usage(
-        fmt::format("a job has 1 to {} parameter servers, so not {}", kMostProcesses, now.servers));
+        fmt::format("a job has 1 to {} parameter servers, so not {}", kMaxProcesses, now.servers));
   }
   return now;
 }
@@ -119,8 +119,8 @@ bool lives(const OpenJob& job) {
 std::optional<StopReport> stop_job(const OpenJob& job, const StopOrder& order,
                                    Milliseconds farewell) {
   const std::string answer = stopped_key(job.record.prefix), ask = stop_key(job.record.prefix);
-  const std::chrono::seconds most = order.checkpoint + order.within + kMore;
-  const auto until = Clock::now() + most;
+  const std::chrono::seconds timeout = order.checkpoint + order.within + kMore;
+  const auto until = Clock::now() + timeout;
   Transaction orders{.then = {Put{ask, text_of(order)}}};
   if (order.checkpoint.count() > 0) {  // for the master
     orders.then.push_back(Put{last_wanted_key(job.record.prefix), "1"});
@@ -141,7 +141,7 @@ std::optional<StopReport> stop_job(const OpenJob& job, const StopOrder& order,
       if (!job.by_store && !lives(job.record)) return std::nullopt;
     }
   }
-  fail_unanswered(job, most);
+  fail_unanswered(job, timeout);
 }
 
 Scaled scale_job(const OpenJob& job, const Scale& scale) {

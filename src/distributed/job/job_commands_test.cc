@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/testing/comes_true.h"
 #include "base/testing/error.h"
+#include "base/testing/wait_until.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/job/job_status.h"
 #include "distributed/job/process_monitor.h"
@@ -104,7 +104,7 @@ TEST_F(JobCommands, Status) {
   EXPECT_EQ(json["group"]["members"].size(), 2u);
   EXPECT_EQ(json["checkpoints"], (std::vector<int>{3, 12}));
   EXPECT_EQ(json["processes"][1]["place"], 1);
-  EXPECT_EQ(json["limits"]["most"], 4);
+  EXPECT_EQ(json["limits"]["max"], 4);
   EXPECT_FALSE(json.contains("token"));
 }
 
@@ -235,18 +235,18 @@ TEST(ProcessMonitor, IsSeenAsLongAsItRuns) {
     std::atomic<int> value = 1;
     monitor.publish("job/number", [&] { return std::to_string(value); });
     monitor.start(flaky);
-    ASSERT_TRUE(comes_true([&] { return processes(*store, "job/").size() == 1; }));
+    ASSERT_TRUE(wait_until([&] { return processes(*store, "job/").size() == 1; }));
     const ProcessEntry entry = processes(*store, "job/")[0];
     EXPECT_EQ(entry.pid, ::getpid());
     EXPECT_EQ(entry.place, 2);
     EXPECT_EQ(entry.metrics, "127.0.0.1:" + std::to_string(monitor.port()));
-    ASSERT_TRUE(comes_true([&] { return store->get("job/number").has_value(); }));
+    ASSERT_TRUE(wait_until([&] { return store->get("job/number").has_value(); }));
     flaky.away = true;
     value = 2;
-    ASSERT_TRUE(comes_true([&] { return !monitor.entered(); }));
+    ASSERT_TRUE(wait_until([&] { return !monitor.entered(); }));
     EXPECT_TRUE(monitor.health().report().well) << "it goes on";
     flaky.away = false;
-    EXPECT_TRUE(comes_true([&] { return store->get("job/number")->value == "2"; }));
+    EXPECT_TRUE(wait_until([&] { return store->get("job/number")->value == "2"; }));
     EXPECT_THAT(monitor.registry().text(),
                 AllOf(HasSubstr("\nprocess_cpu_seconds_total "), HasSubstr("trireme_build_info{"),
                       HasSubstr("trireme_healthy{check=\"store\"} 1\n")));
@@ -269,14 +269,14 @@ TEST(ProcessMonitor, LeavesToOthersWhatItHasNothingToSayOf) {
     const std::optional<Entry> tasks = store->get("job/tasks");
     return tasks && tasks->value == text;
   };
-  ASSERT_TRUE(comes_true([&] { return is("mine"); }));
+  ASSERT_TRUE(wait_until([&] { return is("mine"); }));
   leads = false;
   store->put("job/tasks", "theirs");
   const int before = asked;
-  ASSERT_TRUE(comes_true([&] { return asked > before + 1; }));
+  ASSERT_TRUE(wait_until([&] { return asked > before + 1; }));
   EXPECT_TRUE(is("theirs"));
   leads = true;
-  EXPECT_TRUE(comes_true([&] { return is("mine"); }))
+  EXPECT_TRUE(wait_until([&] { return is("mine"); }))
       << "it leads again, and says the same as before";
 }
 

@@ -24,15 +24,15 @@ void parse(const std::string& key, const std::string& text,
   }
 }
 
-// "3 2", both between `least` and the limit.
-std::pair<int, int> two_numbers(const std::string& key, const std::string& text, int least) {
+// "3 2", both between `min` and the limit.
+std::pair<int, int> two_numbers(const std::string& key, const std::string& text, int min) {
   std::pair<int, int> numbers;
   const char* const end = text.data() + text.size();
   const auto first = std::from_chars(text.data(), end, numbers.first);
   const bool space = first.ec == std::errc() && first.ptr != end && *first.ptr == ' ';
   const auto second = space ? std::from_chars(first.ptr + 1, end, numbers.second) : first;
   if (!space || second.ec != std::errc() || second.ptr != end || numbers.first < 1 ||
-      numbers.second < least || std::max(numbers.first, numbers.second) > kMostProcesses) {
+      numbers.second < min || std::max(numbers.first, numbers.second) > kMaxProcesses) {
     fail_data(fmt::format("the key {} holds \"{}\" instead of two numbers", key, text));
   }
   return numbers;
@@ -148,14 +148,12 @@ Wanted wanted_of(const std::string& key, const std::string& text) {
   return {trainers, servers};
 }
 
-std::string text_of(const Limits& limits) {
-  return fmt::format("{} {}", limits.least, limits.most);
-}
+std::string text_of(const Limits& limits) { return fmt::format("{} {}", limits.min, limits.max); }
 
 Limits limits_of(const std::string& key, const std::string& text) {
-  const auto [least, most] = two_numbers(key, text, 1);
-  if (least > most) fail_data(fmt::format("the key {} holds \"{}\"", key, text));
-  return {least, most};
+  const auto [min, max] = two_numbers(key, text, 1);
+  if (min > max) fail_data(fmt::format("the key {} holds \"{}\"", key, text));
+  return {min, max};
 }
 
 std::string text_of(const StopOrder& order) {

@@ -6,7 +6,7 @@
 // - process/NAME: a running process; on its lease
 // - tasks: the progress of the leading master; on its lease
 // - progress: the progress of trainers, as the launcher knows it; on its lease
-// - limits: "1 4", the least and the most trainers that the job allows
+// - limits: "1 4", the minimum and maximum number of trainers of the job
 // - wanted: "3 2", the wanted numbers of trainers and parameter servers. Launchers start trainers
 //   and servers, and end trainers
 // - wanted/servers, drained/PLACE: the order to the master, and its completion:
@@ -78,7 +78,7 @@ std::string text_of(const Wanted& wanted);
 Wanted wanted_of(const std::string& key, const std::string& text);
 
 struct Limits {
-  int least = 1, most = 256;  // trainers
+  int min = 1, max = 256;  // trainers
 };
 std::string text_of(const Limits& limits);
 Limits limits_of(const std::string& key, const std::string& text);
@@ -106,6 +106,6 @@ struct StopReport {
 std::string text_of(const StopReport& report);
 StopReport stop_report_of(const std::string& key, const std::string& text);
 
-inline constexpr int kMostProcesses = 256;  // of a role
+inline constexpr int kMaxProcesses = 256;  // of a role
 
 }  // namespace trireme::distributed

@@ -53,8 +53,8 @@ std::string masters_of(const JobStatus& status) {
 
 std::string text_of_wanted(const JobStatus& status) {
   std::string text = fmt::format("{} trainers", status.wanted->trainers);
-  if (status.limits && (status.limits->least > 1 || status.limits->most < kMostProcesses)) {
-    text += fmt::format(" ({} to {})", status.limits->least, status.limits->most);
+  if (status.limits && (status.limits->min > 1 || status.limits->max < kMaxProcesses)) {
+    text += fmt::format(" ({} to {})", status.limits->min, status.limits->max);
   }
   if (status.wanted->servers > 0) text += fmt::format(", {} servers", status.wanted->servers);
   return text;
@@ -200,8 +200,7 @@ std::string json_of(const JobRecord& record, const JobStatus& status) {
   if (status.wanted) {
     json["wanted"] = {{"trainers", status.wanted->trainers}, {"servers", status.wanted->servers}};
   }
-  if (status.limits)
-    json["limits"] = {{"least", status.limits->least}, {"most", status.limits->most}};
+  if (status.limits) json["limits"] = {{"min", status.limits->min}, {"max", status.limits->max}};
   json["bad_tasks"] = Json::array();
   for (const BadTask& task : status.bad) {
     json["bad_tasks"].push_back({{"epoch", task.epoch},

@@ -77,9 +77,10 @@ ProcessMonitor::ProcessMonitor(const ProcessMonitorOptions& options) : options_(
                       }
                       return samples;
                     });
-  registry_.collect(MetricKind::counter, "trireme_tls_failed_handshakes_total",
-                    "TLS handshakes of this process that failed: of strangers, as a rule.",
-                    [] { return static_cast<double>(failed_handshakes()); });
+  registry_.collect(
+      MetricKind::counter, "trireme_tls_failed_handshakes_total",
+      "TLS handshakes of this process that failed: of unauthenticated_peers, as a rule.",
+      [] { return static_cast<double>(failed_handshakes()); });
   add_process(registry_, entry_.since);
 }
 
@@ -154,7 +155,7 @@ void ProcessMonitor::tell() {
   }
 }
 
-LeaseSign::LeaseSign(Health& health) {
+LeaseWriter::LeaseWriter(Health& health) {
   // The process continues, and has a lease again when the store is back.
   health.add(
       "lease",

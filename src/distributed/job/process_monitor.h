@@ -70,9 +70,9 @@ class ProcessMonitor {
 };
 
 // The check "lease": whether a process still has its leases, by its own knowledge.
-class LeaseSign {
+class LeaseWriter {
  public:
-  explicit LeaseSign(Health& health);
+  explicit LeaseWriter(Health& health);
   void tell(bool lost) { *lost_ = lost; }
 
  private:

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "distributed/launch/unattended.h"
+#include "distributed/launch/standalone_master.h"
 #include "distributed/launch/yaml.h"
 #include "distributed/placement/authority.h"
 #include "distributed/placement/small_file.h"
@@ -49,7 +49,7 @@ class Manifests {
         id_(launch.id) {
     if (id_.empty()) id_ = fmt::format("{:08x}", std::random_device()());
     std::replace(id_.begin(), id_.end(), '/', '-');  // one part of keys
-    if (launch.least > 0) {
+    if (launch.min_trainers > 0) {
       fail_usage(
           "--trainers MIN:MAX is for launchers, which start and end trainers; on Kubernetes a Job "
           "has "

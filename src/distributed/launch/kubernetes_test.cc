@@ -38,7 +38,7 @@ TEST_F(Kubernetes, NamesAndNumbersThatItDoesNotTake) {
   EXPECT_THAT(refused({.image = ""}), HasSubstr("must not be empty"));
   EXPECT_THAT(error_of(ErrorKind::not_found, [&] { kubernetes_manifests(launch, {}); }),
               HasSubstr("job.toml"));
-  launch.least = 1;
+  launch.min_trainers = 1;
   EXPECT_THAT(refused({}), HasSubstr("--trainers MIN:MAX is for launchers"));
 }
 

@@ -10,7 +10,7 @@ constexpr std::chrono::seconds kWindow{2};  // over which a rate is taken
 }  // namespace
 
 LaunchMonitor::LaunchMonitor(const ProcessMonitorOptions& options, Store& store, bool leads,
-                             const std::function<std::int64_t()>& strangers)
+                             const std::function<std::int64_t()>& unauthenticated_peers)
     : monitor_(options) {
   Registry& registry = monitor_.registry();
   restarts_ = &registry.counter("trireme_launcher_restarts_total",
@@ -19,10 +19,11 @@ LaunchMonitor::LaunchMonitor(const ProcessMonitorOptions& options, Store& store,
   loss_ = &registry.gauge("trireme_job_loss", "Recent mean over the batches of all trainers.");
   examples_ = &registry.counter("trireme_job_examples_total", "Examples of all trainers.");
   steps_ = &registry.counter("trireme_job_steps_total", "Batches of all trainers.");
-  if (strangers) {
-    registry.collect(MetricKind::counter, "trireme_store_strangers_total",
-                     "Callers of the job's store that were refused: without its token.",
-                     [strangers] { return static_cast<double>(strangers()); });
+  if (unauthenticated_peers) {
+    registry.collect(
+        MetricKind::counter, "trireme_store_unauthenticated_peers_total",
+        "Callers of the job's store that were refused: without its token.",
+        [unauthenticated_peers] { return static_cast<double>(unauthenticated_peers()); });
   }
   if (leads) {
     monitor_.publish(progress_key(options.prefix), [shared = shared_] {
@@ -36,7 +37,7 @@ LaunchMonitor::LaunchMonitor(const ProcessMonitorOptions& options, Store& store,
                           }}});
 }
 
-void LaunchMonitor::look(const Supervisor& children, const Totals& all) {
+void LaunchMonitor::poll(const Supervisor& children, const Totals& all) {
   for (const char* role : {"master", "server", "trainer"}) {
     monitor_.registry()
         .gauge("trireme_launcher_processes", "Processes that this launcher runs, by role.",

@@ -18,14 +18,14 @@ namespace trireme::distributed {
 
 class LaunchMonitor {
  public:
-  // Serves, and publishes the progress of the job if `leads`. `strangers`: refused callers of its
+  // Serves, and publishes the progress of the job if `leads`. `unauthenticated_peers`: refused callers of its
   // store, for a launcher that serves it. The store outlives the object. Errors: io if the address
   // is not available.
   LaunchMonitor(const ProcessMonitorOptions& options, Store& store, bool leads,
-                const std::function<std::int64_t()>& strangers = {});
+                const std::function<std::int64_t()>& unauthenticated_peers = {});
 
   // Called regularly by the thread of the launcher. `all`: the progress of all trainers.
-  void look(const Supervisor& children, const Totals& all);
+  void poll(const Supervisor& children, const Totals& all);
   int port() const { return monitor_.port(); }
 
  private:

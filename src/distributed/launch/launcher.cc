@@ -14,7 +14,7 @@
 #include "distributed/coordination/membership.h"
 #include "distributed/job/job_commands.h"
 #include "distributed/job/job_status.h"
-#include "distributed/launch/job_desk.h"
+#include "distributed/launch/launcher_services.h"
 #include "distributed/launch/member_environment.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/progress.h"
@@ -33,19 +33,19 @@ constexpr std::chrono::milliseconds kTalk{500};           // between two message
 constexpr std::chrono::seconds kSilence{60};              // after which a store is considered lost
 constexpr std::chrono::seconds kLauncherExitTimeout{10};  // time for other launchers to end
 
-MeetingOptions meeting_of(const LaunchOptions& options) {
-  MeetingOptions meeting;
-  meeting.placement = options.placement;
-  meeting.own = own_address(options.interface, options.bind);
-  meeting.interface_chosen = !options.interface.empty() || !options.bind.empty();
-  meeting.name = job_name(options);
-  meeting.id = options.id;
-  meeting.credentials = options.credentials;
-  meeting.etcd = options.etcd;
-  meeting.etcd_credentials = options.etcd_credentials;
-  meeting.patience = std::chrono::seconds(options.patience);
-  meeting.stop = options.stop;
-  return meeting;
+BootstrapOptions bootstrap_options_of(const LaunchOptions& options) {
+  BootstrapOptions bootstrap;
+  bootstrap.placement = options.placement;
+  bootstrap.own = own_address(options.interface, options.bind);
+  bootstrap.interface_chosen = !options.interface.empty() || !options.bind.empty();
+  bootstrap.name = job_name(options);
+  bootstrap.id = options.id;
+  bootstrap.credentials = options.credentials;
+  bootstrap.etcd = options.etcd;
+  bootstrap.etcd_credentials = options.etcd_credentials;
+  bootstrap.patience = std::chrono::seconds(options.patience);
+  bootstrap.stop = options.stop;
+  return bootstrap;
 }
 
 // Waits until the store answers, and launcher 0 has released its place.
@@ -63,12 +63,12 @@ class Launcher {
         rank_(options.placement.rank),
         world_(options.placement.world),
         masters_(masters_of(options, world_ > 1)),
-        meeting_options_(meeting_of(options)),
-        meeting_(meeting_options_),
-        roster_(meeting_.store(), meeting_.prefix(), rank_),
+        bootstrap_options_(bootstrap_options_of(options)),
+        bootstrap_(bootstrap_options_),
+        roster_(bootstrap_.store(), bootstrap_.prefix(), rank_),
         progress_(options.terminal),
         children_(supervision()) {
-    desk_.emplace(desk_options(), meeting_.store(), children_);
+    services_.emplace(service_options(), bootstrap_.store(), children_);
   }
 
   // `word`: a line for people, or empty.
@@ -80,7 +80,7 @@ class Launcher {
       else follow();
     } catch (Stopped& stopped) {
       const std::optional<StopReport> report = end(Phase::left, ErrorKind::io, "stopped");
-      tell_left_out();
+      report_left_out();
       if (rank_ == 0) progress_.finish("stopped");
       if (report && report->last) {
         stopped.message += "\n" + text_of(*report->last, report->go_on);
@@ -88,11 +88,11 @@ class Launcher {
       throw;
     } catch (const Error& error) {
       end(Phase::failed, error.kind(), error.what());
-      tell_left_out();
+      report_left_out();
       throw;
     }
     end(Phase::well, ErrorKind::io, "well");
-    tell_left_out();
+    report_left_out();
     if (rank_ == 0) progress_.finish("done");
   }
 
@@ -102,8 +102,8 @@ class Launcher {
     supervision.command = [this](const std::string& role, const std::string& name) {
       return command(role, name);
     };
-    if (!meeting_.token().empty()) {
-      supervision.environment = {{"TRIREME_JOB_TOKEN", meeting_.token()}};
+    if (!bootstrap_.token().empty()) {
+      supervision.environment = {{"TRIREME_JOB_TOKEN", bootstrap_.token()}};
     }
     if (options_.own_program) add_program(supervision);
     supervision.heard = [this](const std::string& name, const std::string& line) {
@@ -111,7 +111,7 @@ class Launcher {
     };
     supervision.gone = [this](const std::string& role, const std::string& name) {
       try {
-        Membership members(meeting_.store(), meeting_.prefix());
+        Membership members(bootstrap_.store(), bootstrap_.prefix());
         members.forget(role, name);
         // The process that had to test and save; it may not be a member any more.
         if (role == "trainer") members.forget(kChiefRole, name);
@@ -121,7 +121,9 @@ class Launcher {
     supervision.missing = [this](const std::string& role) { return is_missing(role); };
     supervision.restarts = options_.restarts;
     supervision.pardoned = [this] { return pardoned(); };
-    supervision.spare = [this] { return desk_->steering().enough(children_.staying("trainer")); };
+    supervision.spare = [this] {
+      return services_->steering().enough(children_.staying("trainer"));
+    };
     supervision.over = [this] { return is_done(); };
     supervision.first = rank_;
     supervision.stride = world_;
@@ -134,7 +136,7 @@ class Launcher {
   // among the completed ones. If many tasks end badly, the tasks are not the cause.
   int pardoned() {
     try {
-      const TaskQueue tasks(meeting_.store(), {.prefix = meeting_.prefix() + "task/"});
+      const TaskQueue tasks(bootstrap_.store(), {.prefix = bootstrap_.prefix() + "task/"});
       const TaskCounts counts = tasks.counts();
       const std::int64_t all = counts.todo + counts.pending + counts.done + counts.failed;
       const std::int64_t done = (std::max<std::int64_t>(tasks.epoch(), 1) - 1) * all + counts.done;
@@ -148,11 +150,11 @@ class Launcher {
   }
 
   // The tasks that were left out, if any.
-  void tell_left_out() {
+  void report_left_out() {
     if (rank_ != 0) return;
     try {
       std::istringstream lines(
-          text_of_left_out(bad_tasks(meeting_.store(), meeting_.prefix() + "task/")));
+          text_of_left_out(bad_tasks(bootstrap_.store(), bootstrap_.prefix() + "task/")));
       for (std::string line; std::getline(lines, line);) progress_.say("[launch] " + line);
     } catch (const Error&) {
     }
@@ -166,7 +168,7 @@ class Launcher {
     };
     supervision.begun = [this] {
       try {
-        return meeting_.store().get(work_key(meeting_.prefix())).has_value();
+        return bootstrap_.store().get(work_key(bootstrap_.prefix())).has_value();
       } catch (const Unavailable&) {
         return true;
       }
@@ -176,42 +178,44 @@ class Launcher {
   std::map<std::string, std::string> trainer_environment(const std::string& name) const {
     RoleOptions role;
     role.name = name;
-    role.prefix = meeting_.prefix();
-    role.host = meeting_options_.own.host;
-    role.trainers = desk_->steering().wanted().trainers;
-    role.servers = desk_->steering().places();
-    role.job_name = desk_->name();
+    role.prefix = bootstrap_.prefix();
+    role.host = bootstrap_options_.own.host;
+    role.trainers = services_->steering().wanted().trainers;
+    role.servers = services_->steering().places();
+    role.job_name = services_->name();
     role.metrics_host = options_.metrics_host;
     role.threads = options_.threads;
-    RoleAccess access{.credentials = meeting_.credentials(),
-                      .etcd_credentials = meeting_.etcd_credentials()};
-    (meeting_.etcd() ? access.etcd : access.store) = meeting_.address();
+    RoleAccess access{.credentials = bootstrap_.credentials(),
+                      .etcd_credentials = bootstrap_.etcd_credentials()};
+    (bootstrap_.etcd() ? access.etcd : access.store) = bootstrap_.address();
     return member_environment(role, access);
   }
 
-  JobDeskOptions desk_options() {
-    JobDeskOptions desk;
+  LauncherServicesOptions service_options() {
+    LauncherServicesOptions desk;
     desk.record = {.name = job_name(options_),
                    .job = absolute(options_.job),
-                   .store = meeting_.address(),
-                   .etcd = meeting_.etcd(),
-                   .prefix = meeting_.prefix(),
-                   .token = meeting_.token(),
-                   .credentials = absolute(meeting_.credentials()),
-                   .etcd_credentials = absolute(meeting_.etcd_credentials())};
-    desk.steering = {.prefix = meeting_.prefix(),
-                     .wanted = {options_.trainers, options_.servers},
-                     .rank = rank_,
-                     .world = world_,
-                     .say = [this](const std::string& text) { progress_.say("[launch] " + text); }};
-    if (options_.least > 0) desk.steering.limits = Limits{options_.least, options_.trainers};
+                   .store = bootstrap_.address(),
+                   .etcd = bootstrap_.etcd(),
+                   .prefix = bootstrap_.prefix(),
+                   .token = bootstrap_.token(),
+                   .credentials = absolute(bootstrap_.credentials()),
+                   .etcd_credentials = absolute(bootstrap_.etcd_credentials())};
+    desk.scale_controller = {
+        .prefix = bootstrap_.prefix(),
+        .wanted = {options_.trainers, options_.servers},
+        .rank = rank_,
+        .world = world_,
+        .say = [this](const std::string& text) { progress_.say("[launch] " + text); }};
+    if (options_.min_trainers > 0)
+      desk.scale_controller.limits = Limits{options_.min_trainers, options_.trainers};
     desk.go_on = options_.own_program
                      ? "the same command, with resume = true in the program's Distribution"
                      : "the same command, with --set distributed.resume=true";
     desk.metrics_host = options_.metrics_host;
     desk.metrics_port = rank_ == 0 ? options_.metrics_port : 0;  // launchers may share a machine
-    if (rank_ == 0 && !meeting_.etcd()) {
-      desk.strangers = [this] { return meeting_.strangers(); };
+    if (rank_ == 0 && !bootstrap_.etcd()) {
+      desk.unauthenticated_peers = [this] { return bootstrap_.unauthenticated_peers(); };
     }
     return desk;
   }
@@ -219,8 +223,8 @@ class Launcher {
   // Whether a place of a server is free. True in doubt: a surplus server ends again.
   bool is_missing(const std::string& role) {
     try {
-      Membership members(meeting_.store(), meeting_.prefix());
-      return role == "server" && !members.all_taken(role, desk_->steering().wanted().servers);
+      Membership members(bootstrap_.store(), bootstrap_.prefix());
+      return role == "server" && !members.all_taken(role, services_->steering().wanted().servers);
     } catch (const Unavailable&) {
       return true;
     }
@@ -230,8 +234,9 @@ class Launcher {
   // removed when trainers return to a checkpoint.
   bool is_done() {
     try {
-      Store& store = meeting_.store();
-      return store.get(meeting_.prefix() + "done") || store.get(meeting_.prefix() + "concluded");
+      Store& store = bootstrap_.store();
+      return store.get(bootstrap_.prefix() + "done") ||
+             store.get(bootstrap_.prefix() + "concluded");
     } catch (const Unavailable&) {
       return true;  // then no surplus process starts
     }
@@ -249,14 +254,14 @@ class Launcher {
       if (!value.empty()) words.insert(words.end(), {option, value});
     };
     add("--name", name);
-    add(meeting_.etcd() ? "--etcd" : "--store", meeting_.address());
-    add("--prefix", meeting_.prefix());
-    add("--bind", meeting_options_.own.host);
-    add("--credentials", meeting_.credentials());
-    add("--etcd-credentials", meeting_.etcd_credentials());
-    add("--trainers", std::to_string(desk_->steering().wanted().trainers));
-    add("--servers", std::to_string(desk_->steering().places()));
-    add("--job-name", desk_->name());
+    add(bootstrap_.etcd() ? "--etcd" : "--store", bootstrap_.address());
+    add("--prefix", bootstrap_.prefix());
+    add("--bind", bootstrap_options_.own.host);
+    add("--credentials", bootstrap_.credentials());
+    add("--etcd-credentials", bootstrap_.etcd_credentials());
+    add("--trainers", std::to_string(services_->steering().wanted().trainers));
+    add("--servers", std::to_string(services_->steering().places()));
+    add("--job-name", services_->name());
     add("--metrics-host", options_.metrics_host);
     add("--threads", std::to_string(options_.threads));
     for (const std::string& setting : options_.set) add("--set", setting);
@@ -272,7 +277,7 @@ class Launcher {
     if (world_ > 1) {
       progress_.say(fmt::format("[launch] launcher {} of {}, placed by {}, on {} ({})", rank_,
                                 world_, options_.placement.by, machine_name(),
-                                meeting_options_.own.host));
+                                bootstrap_options_.own.host));
     }
     for (int i = 0; i < share_of(rank_, masters_); ++i) children_.start("master");
     for (int i = 0; i < share_of(rank_, options_.servers); ++i) children_.start("server");
@@ -281,10 +286,10 @@ class Launcher {
 
   // The regular work of both kinds of launchers. Returns whether messages to other launchers are
   // due.
-  bool look() {
-    children_.look(kExitPoll);
-    desk_->look(progress_.all());
-    const bool ends = rank_ == 0 && desk_->steering().ends();
+  bool poll() {
+    children_.poll(kExitPoll);
+    services_->poll(progress_.all());
+    const bool ends = rank_ == 0 && services_->steering().ends();
     if (ends || (options_.stop && options_.stop())) {
       throw Stopped{rank_ == 0 ? "the job was stopped" : "this launcher was stopped"};
     }
@@ -297,7 +302,7 @@ class Launcher {
   void lead() {
     bool others_done = world_ == 1;
     while (children_.running("trainer") > 0 || !others_done) {
-      if (look()) patiently([&] { others_done = look_at_others(); });
+      if (poll()) patiently([&] { others_done = check_others(); });
       progress_.show(fmt::format("{} trainers, {} servers",
                                  children_.running("trainer") + other_trainers_,
                                  children_.running("server") + other_servers_));
@@ -308,7 +313,7 @@ class Launcher {
   // Calls that use the store, which may be unavailable, as launcher 0 may be.
   template <class Work>
   void patiently(const Work& work) {
-    std::string who = meeting_.etcd() ? "etcd" : "launcher 0", why;
+    std::string who = bootstrap_.etcd() ? "etcd" : "launcher 0", why;
     try {
       work();
       heard_ = Clock::now();
@@ -323,7 +328,7 @@ class Launcher {
   }
 
   // Whether no other launcher has running trainers.
-  bool look_at_others() {
+  bool check_others() {
     const std::vector<Roster::Other> others = roster_.others();
     if (static_cast<int>(others.size()) < world_ - 1 &&
         Clock::now() - started_ > std::chrono::seconds(options_.patience)) {
@@ -374,13 +379,13 @@ class Launcher {
   void follow() {
     bool over = false;
     while (!over) {
-      if (look()) patiently([&] { over = is_over(); });
+      if (poll()) patiently([&] { over = is_over(); });
     }
   }
 
   bool is_over() {
     tell(children_.running("trainer") == 0 ? Phase::well : Phase::working);
-    const bool leader = meeting_.store().get(arrival_key(meeting_.prefix())).has_value();
+    const bool leader = bootstrap_.store().get(arrival_key(bootstrap_.prefix())).has_value();
     const std::optional<std::string> how = roster_.over();
     if (how == "well") return true;
     if (how == "stopped") throw Stopped{"the job was stopped"};
@@ -406,7 +411,7 @@ class Launcher {
     } catch (const Error&) {  // the others notice it later
     }
     // Trainers of other launchers finish their work with our master and servers.
-    return desk_->end([this] {
+    return services_->end([this] {
       const auto until = Clock::now() + kLauncherExitTimeout;
       while (rank_ == 0 && world_ > 1 && any_alive() && Clock::now() < until) {
         std::this_thread::sleep_for(kExitPoll);
@@ -427,12 +432,12 @@ class Launcher {
   const LaunchOptions options_;
   const int rank_, world_;
   const int masters_;  // of the whole job
-  const MeetingOptions meeting_options_;
-  const Meeting meeting_;
+  const BootstrapOptions bootstrap_options_;
+  const Bootstrap bootstrap_;
   Roster roster_;
   Progress progress_;
   Supervisor children_;
-  std::optional<JobDesk> desk_;
+  std::optional<LauncherServices> services_;
   const Clock::time_point started_ = Clock::now();
   Clock::time_point talked_ = {}, heard_ = started_;
   // Of other launchers, for launcher 0.
@@ -481,7 +486,7 @@ std::string check_launch(const LaunchOptions& options) {
       options.servers > 256) {
     fail_usage("launch: trainers must be 1 to 256 and servers 0 to 256");
   }
-  if (options.least < 0 || options.least > options.trainers) {
+  if (options.min_trainers < 0 || options.min_trainers > options.trainers) {
     fail_usage("launch: --trainers MIN:MAX, with 1 <= MIN <= MAX");
   }
   if (options.own_program) {  // the program decides how it trains

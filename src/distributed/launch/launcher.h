@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "distributed/placement/meeting.h"
+#include "distributed/placement/bootstrap.h"
 
 namespace trireme::distributed {
 
@@ -25,7 +25,7 @@ struct LaunchOptions {
   int masters = 0;
   // The job continues with this number of trainers when restarts are used up; `trainers` is then
   // the most. 0: all wanted trainers must live, and any number may be wanted.
-  int least = 0;
+  int min_trainers = 0;
   int threads = 1;                  // of a trainer
   int restarts = 10;                // of processes that ended badly, by each launcher
   bool terminal = false;            // one line that is redrawn, instead of one every ten seconds
@@ -37,8 +37,9 @@ struct LaunchOptions {
   Placement placement = {};
   std::string interface = {}, bind = {};  // as in own_address(); both empty: loopback
   std::string name = {};                  // of the job; empty: that of its file
-  std::string id = {}, credentials = {}, etcd = {}, etcd_credentials = {};  // as in MeetingOptions
-  int patience = 120;  // seconds that launchers wait for each other
+  std::string id = {}, credentials = {}, etcd = {},
+              etcd_credentials = {};  // as in BootstrapOptions
+  int patience = 120;                 // seconds that launchers wait for each other
 };
 
 // The job was ordered to end before it was complete.

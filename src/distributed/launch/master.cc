@@ -15,8 +15,8 @@
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
+#include "distributed/launch/standalone_master.h"
 #include "distributed/launch/task_reader.h"
-#include "distributed/launch/unattended.h"
 #include "trireme/job.h"
 
 namespace trireme::distributed {
@@ -57,7 +57,7 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
 }
 
 // Empty for a standby master.
-std::string told_tasks(const Master& running, const MasterWork& work, const std::string& name) {
+std::string reported_tasks(const Master& running, const MasterWork& work, const std::string& name) {
   return running.leads() ? text_of(task_state(running, work.epochs, name)) : "";
 }
 
@@ -75,14 +75,14 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   master.epochs = work.epochs;
   master.tasks = work.tasks;
   master.hold = options.servers > 0 || work.group;
-  master.least = work.patience;
+  master.min_timeout = work.patience;
   master.describe = work.describe;
   master.say = say;
   Master running(*tasks, master);
   ProcessMonitor monitor(monitor_of(options, "master"));
   watch_master(monitor.registry(), running);
   monitor.publish(tasks_key(options.prefix),
-                  [&] { return told_tasks(running, work, options.name); });
+                  [&] { return reported_tasks(running, work, options.name); });
   monitor.start(*store);
   std::optional<CheckpointMetrics> checkpoints;
   if (master.hold) checkpoints.emplace(monitor.registry());
@@ -93,12 +93,12 @@ void lead(const RoleOptions& options, const MasterWork& work) {
     control.emplace(*store, running, control_of(options, work, *checkpoints, exports));
   else if (work.group)
     group.emplace(*store, running, control_of(options, work, *checkpoints, exports));
-  std::optional<UnattendedMaster> unattended;
+  std::optional<StandaloneMaster> unattended;
   if (options.until_done) unattended.emplace(*store, options);
   while (!stopped(options)) {
     if (unattended && unattended->over()) return;
-    if (control) control->look();
-    if (group) group->look();
+    if (control) control->poll();
+    if (group) group->poll();
     if (const auto why = running.hopeless()) fail_data(*why);
     std::this_thread::sleep_for(kMasterPoll);
   }
@@ -181,7 +181,7 @@ ProgramWork work_of_job(const RoleOptions& options) {
 void run_master(const RoleOptions& options) {
   if (!options.program) return lead(options, master_work(work_of_job(options)));
   const std::unique_ptr<Store> store = open_store(options);
-  std::optional<UnattendedMaster> unattended;
+  std::optional<StandaloneMaster> unattended;
   if (options.until_done) unattended.emplace(*store, options);
   const std::optional<ProgramWork> work = await_work(*store, options.prefix, [&] {
     return stopped(options) || (unattended && unattended->over());

@@ -150,7 +150,7 @@ void Member::train(Trainer& trainer, const data::Batches& batches, const MemberT
 
 bool Member::save(Trainer& trainer, const std::string& directory, const SaveOptions& options) {
   if (!is_chief()) fail_usage("Member::save() is for the chief alone: if (member.is_chief())");
-  if (state_->member && !state_->member->bring_home()) return false;
+  if (state_->member && !state_->member->gather_tables()) return false;
   trainer.save(directory, options);
   return true;
 }

@@ -14,7 +14,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr std::size_t kMostAtOnce = 1u << 20;  // bytes, so that others have their turn, too
+constexpr std::size_t kMaxAtOnce = 1u << 20;  // bytes, so that others have their turn, too
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -89,7 +89,7 @@ void Process::signal(int number) const {
 std::vector<std::string> Process::lines() {
   char part[4096];
   std::size_t taken = 0;
-  while (output_ >= 0 && taken < kMostAtOnce) {
+  while (output_ >= 0 && taken < kMaxAtOnce) {
     const ssize_t count = ::read(output_, part, sizeof part);
     if (count > 0) {
       taken += static_cast<std::size_t>(count);

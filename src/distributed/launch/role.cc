@@ -5,7 +5,7 @@
 
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/placement/authority.h"
-#include "distributed/placement/meeting.h"
+#include "distributed/placement/bootstrap.h"
 
 namespace trireme::distributed {
 namespace {

@@ -35,7 +35,7 @@ struct RoleOptions {
   std::string name;                 // of this process; no other one has or had it
   int trainers = 1, servers = 0;    // the numbers of the job
   std::optional<int> place = {};    // of a parameter server; unset: the first free one
-  bool until_done = false;          // without a launcher: unattended.h
+  bool until_done = false;          // without a launcher: standalone_master.h
   std::function<bool()> stop = {};  // called regularly: whether to end
   // Its pages: monitor/http.h.
   std::string job_name = {};               // the name of the job
@@ -117,7 +117,7 @@ class Replaced : public Error {
 inline constexpr int kReplacedCode = 8;
 
 // Each returns when the job is over, or when it must stop; a master without a launcher may throw
-// JobStopped (unattended.h). Errors: Replaced, for servers; as the parts.
+// JobStopped (standalone_master.h). Errors: Replaced, for servers; as the parts.
 void run_trainer(const RoleOptions& options);
 void run_server(const RoleOptions& options);
 void run_master(const RoleOptions& options);

@@ -79,9 +79,9 @@ void watch_requests(Registry& registry, Shard& shard) {
   of_shard(counter, "trireme_server_steps_total", "Synchronous steps that were applied.",
            &ShardStatistics::steps);
   of_shard(
-      gauge, "trireme_server_marks_bytes",
+      gauge, "trireme_server_dedup_bytes",
       "What is remembered of pushes, so that none counts twice: of tables and dense parameters.",
-      &ShardStatistics::marks);
+      &ShardStatistics::dedup_bytes);
   of_shard(counter, "trireme_server_forgotten_sources_total",
            "Clients and tasks of which it was forgotten what they have pushed, though they are not "
            "over.",
@@ -107,9 +107,9 @@ void watch_transport(Registry& registry, const std::function<TransportStatistics
       &TransportStatistics::bytes_in);
   add(counter, "trireme_transport_sent_bytes_total", "Bytes of frames that went.",
       &TransportStatistics::bytes_out);
-  add(counter, "trireme_transport_strangers_total",
+  add(counter, "trireme_transport_unauthenticated_peers_total",
       "Callers that were refused: without the token, or one too many.",
-      &TransportStatistics::strangers);
+      &TransportStatistics::unauthenticated_peers);
   add(counter, "trireme_transport_malformed_total",
       "Frames that were none or too large; their streams were ended.",
       &TransportStatistics::malformed);
@@ -138,7 +138,7 @@ TrainerMetrics::TrainerMetrics(Registry& registry, Health& health)
   seconds_ =
       &registry.histogram("trireme_trainer_step_seconds",
                           "Steps with a batch of its own, exchange included.", time_bounds());
-  health.add("step", [beat = beat_] { return beat->look("step"); });
+  health.add("step", [beat = beat_] { return beat->poll("step"); });
 }
 
 void TrainerMetrics::step(double loss, std::int64_t examples) {
@@ -154,13 +154,13 @@ void TrainerMetrics::waited() {
   beat_->beat();
 }
 
-Counter& TrainerMetrics::strangers() {
-  return registry_.counter("trireme_group_strangers_total",
+Counter& TrainerMetrics::unauthenticated_peers() {
+  return registry_.counter("trireme_group_unauthenticated_peers_total",
                            "Who connected to the forming group, and is no member.");
 }
 
 void TrainerMetrics::group(const DataParallel& parallel) {
-  strangers();
+  unauthenticated_peers();
   repeated_->raise_to(static_cast<std::uint64_t>(parallel.repeated()));
   registry_.gauge("trireme_group_generation", "Number of the group's generation.")
       .set(metric_number(parallel.generation()));

@@ -15,7 +15,7 @@
 
 namespace trireme::distributed {
 
-// For a trainer. For one thread, except stranger(), which is thread-safe. Registry and health
+// For a trainer. For one thread, except count_unauthenticated_peer(), which is thread-safe. Registry and health
 // outlive the object.
 class TrainerMetrics {
  public:
@@ -24,18 +24,20 @@ class TrainerMetrics {
   // Before a step, and after its own batch. A step without a batch ends with idle().
   void begin() { began_ = Clock::now(); }
   void step(double loss, std::int64_t examples);
-  void idle() { beat_->beat(); }          // took part in a step, or found no task
-  void rest() { beat_->rest(); }          // training is over: the rest may take any time
-  void waited();                          // found no task once more
-  void repeated() { repeated_->add(); }   // must repeat a step
-  void stranger() { strangers().add(); }  // the group of trainers refused a connection
+  void idle() { beat_->beat(); }         // took part in a step, or found no task
+  void rest() { beat_->rest(); }         // training is over: the rest may take any time
+  void waited();                         // found no task once more
+  void repeated() { repeated_->add(); }  // must repeat a step
+  void count_unauthenticated_peer() {
+    unauthenticated_peers().add();
+  }  // the group of trainers refused a connection
   // Counters of the group.
   void group(const DataParallel& parallel);
   void client(const ClientStatistics& statistics);
 
  private:
   using Clock = std::chrono::steady_clock;
-  Counter& strangers();
+  Counter& unauthenticated_peers();
   Registry& registry_;
   const std::shared_ptr<Heartbeat> beat_;
   Clock::time_point began_ = Clock::now();

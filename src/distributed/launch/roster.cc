@@ -59,7 +59,7 @@ Roster::Roster(Store& store, std::string prefix, int rank)
     : store_(store),
       prefix_(std::move(prefix)),
       rank_(rank),
-      presence_(store, kLauncherLease, [this](const LeaseKeeper& lease) { take_place(lease); }) {
+      session_(store, kLauncherLease, [this](const LeaseKeeper& lease) { take_place(lease); }) {
   tell({});
   earlier_ = static_cast<int>(store_.get(key("launcher_state", rank_)).value().version) - 1;
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "distributed/coordination/presence.h"
+#include "distributed/coordination/session.h"
 #include "distributed/launch/progress.h"
 #include "distributed/placement/address.h"
 
@@ -42,7 +42,7 @@ class Roster {
 
   // Throws if another process has the rank now, after this one was disconnected for long. Errors:
   // usage.
-  void check() const { presence_.check(); }
+  void check() const { session_.check(); }
   // The number of earlier launchers of this rank.
   int earlier() const { return earlier_; }
   void tell(const LauncherState& state);
@@ -66,7 +66,7 @@ class Roster {
   const int rank_;
   bool begun_ = false;
   int earlier_ = 0;
-  Presence presence_;
+  StoreSession session_;
 };
 
 }  // namespace trireme::distributed

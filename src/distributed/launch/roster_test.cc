@@ -26,9 +26,9 @@ TEST(Roster, ALauncherThatWasCutOffIsThereAgain) {
   const Roster second(seen, "job/", 1);
   ASSERT_TRUE(is_alive(first));
   seen.cut = true;
-  ASSERT_TRUE(comes_true([&] { return !is_alive(first); })) << "its lease has ended";
+  ASSERT_TRUE(wait_until([&] { return !is_alive(first); })) << "its lease has ended";
   seen.cut = false;
-  EXPECT_TRUE(comes_true([&] { return is_alive(first); }));
+  EXPECT_TRUE(wait_until([&] { return is_alive(first); }));
   EXPECT_NO_THROW(second.check());
 }
 
@@ -37,12 +37,12 @@ TEST(Roster, ARankThatAnotherHasByNowIsToldOf) {
   CutStore seen(*store);
   const Roster roster(seen, "job/", 1);
   seen.cut = true;
-  ASSERT_TRUE(comes_true([&] { return !store->get("job/launcher/1"); }));
+  ASSERT_TRUE(wait_until([&] { return !store->get("job/launcher/1"); }));
   const LeaseKeeper lease(*store, {.seconds = 60});
   store->put("job/launcher/1", "here", lease.id());
   seen.cut = false;
   std::string told;
-  ASSERT_TRUE(comes_true([&] {
+  ASSERT_TRUE(wait_until([&] {
     try {
       roster.check();
     } catch (const Error& error) {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "distributed/control/server_keeper.h"
 #include "distributed/coordination/membership.h"
-#include "distributed/coordination/presence.h"
+#include "distributed/coordination/session.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
@@ -27,7 +27,7 @@ class ServerProcess {
   ServerProcess(const RoleOptions& options, const ServerFolders& folders)
       : options_(options), store_(open_store(options)), members_(*store_, options.prefix) {
     if (!folders.cold_rows.empty()) cold_rows_.emplace(folders.cold_rows);
-    presence_.emplace(*store_, kServerLease, [this](const LeaseKeeper& lease) { claim(lease); });
+    session_.emplace(*store_, kServerLease, [this](const LeaseKeeper& lease) { claim(lease); });
     ParameterServerOptions server{
         .transport = {.address = listening_address(options), .security = security_of(options)}};
     server.shard.place = place_;
@@ -41,11 +41,11 @@ class ServerProcess {
           [this](const Frame& request, Answer& answer) { return keeper_->handle(request, answer); };
     };
     running_.emplace(server);
-    presence_->become([this](const LeaseKeeper& lease) { join(lease); });
+    session_->become([this](const LeaseKeeper& lease) { join(lease); });
     ProcessMonitorOptions watched = monitor_of(options, "server");
     watched.place = place_;
     monitor_.emplace(watched);
-    lease_sign_.emplace(monitor_->health());
+    lease_writer_.emplace(monitor_->health());
     watch_server(monitor_->registry(), *running_);
     monitor_->health().add(
         "disk",
@@ -61,23 +61,23 @@ class ServerProcess {
   ~ServerProcess() {
     if (running_) running_->stop(in(Milliseconds(0)));
     keeper_.reset();
-    presence_.reset();
+    session_.reset();
   }
 
   void run() {
     while (!options_.stop || !options_.stop()) {
       std::this_thread::sleep_for(kServerLoopPoll);
       running_->shard().check();
-      lease_sign_->tell(presence_->lost());
-      presence_->check();
-      look_at_disk();
+      lease_writer_->tell(session_->lost());
+      session_->check();
+      check_disk();
     }
     running_->stop(in(Milliseconds(1000)));
   }
 
  private:
   // Trainers wait and repeat requests: nothing ends, but a user must free space.
-  void look_at_disk() {
+  void check_disk() {
     const std::optional<std::string> why = running_->shard().disk_full();
     if (why.has_value() == disk_full_) return;
     disk_full_ = why.has_value();
@@ -125,9 +125,9 @@ class ServerProcess {
   std::optional<ScratchFolder> cold_rows_;
   std::optional<ServerKeeper> keeper_;
   std::optional<ParameterServer> running_;
-  std::optional<Presence> presence_;
+  std::optional<StoreSession> session_;
   std::optional<ProcessMonitor> monitor_;
-  std::optional<LeaseSign> lease_sign_;
+  std::optional<LeaseWriter> lease_writer_;
 };
 
 }  // namespace

@@ -92,11 +92,11 @@ class Servers : public ::testing::Test {
 // The lease was renewed, and the store became unavailable before the key of the member was written.
 TEST_F(Servers, OneThatHasALeaseAndNoKeyWritesItYet) {
   Serving server(options("server_0"));
-  ASSERT_TRUE(comes_true([&] { return is_there(); }));
+  ASSERT_TRUE(wait_until([&] { return is_there(); }));
   const std::string address = this->address();
   lost_joins_ = 3;
   ASSERT_TRUE(members_.forget("server", "0"));
-  ASSERT_TRUE(comes_true([&] { return is_there(); }));
+  ASSERT_TRUE(wait_until([&] { return is_there(); }));
   EXPECT_LE(lost_joins_, 0);
   EXPECT_EQ(this->address(), address);
   EXPECT_EQ(server.end(), nullptr);
@@ -105,26 +105,26 @@ TEST_F(Servers, OneThatHasALeaseAndNoKeyWritesItYet) {
 // For longer than its lease, and while a new one is granted.
 TEST_F(Servers, OneOutlivesAStoreThatIsAway) {
   Serving server(options("server_0"));
-  ASSERT_TRUE(comes_true([&] { return is_there(); }));
+  ASSERT_TRUE(wait_until([&] { return is_there(); }));
   cut_.cut = true;
-  ASSERT_TRUE(comes_true([&] { return !is_there(); }));
+  ASSERT_TRUE(wait_until([&] { return !is_there(); }));
   std::this_thread::sleep_for(Milliseconds(500));  // some looks of the server's
   EXPECT_FALSE(server.ended());
   cut_.cut = false;
-  EXPECT_TRUE(comes_true([&] { return is_there(); }));
+  EXPECT_TRUE(wait_until([&] { return is_there(); }));
   EXPECT_EQ(server.end(), nullptr);
 }
 
 TEST_F(Servers, OneWhosePlaceIsTakenLeaves) {
   Serving server(options("server_0"));
-  ASSERT_TRUE(comes_true([&] { return is_there(); }));
+  ASSERT_TRUE(wait_until([&] { return is_there(); }));
   cut_.cut = true;
-  ASSERT_TRUE(comes_true([&] { return !is_there(); }));
+  ASSERT_TRUE(wait_until([&] { return !is_there(); }));
   const LeaseKeeper lease(*store_, {});
   ASSERT_EQ(members_.claim_place("server", 1, lease, "server_1"), 0);
   members_.join("server", "0", "elsewhere:1", lease);
   cut_.cut = false;
-  ASSERT_TRUE(comes_true([&] { return server.ended(); }));
+  ASSERT_TRUE(wait_until([&] { return server.ended(); }));
   std::string told;
   try {
     std::rethrow_exception(server.end());
@@ -139,7 +139,7 @@ TEST_F(Servers, OneThatNobodyNeedsLeaves) {
   const LeaseKeeper lease(*store_, {});
   ASSERT_EQ(members_.claim_place("server", 1, lease, "server_0"), 0);
   Serving server(options("server_1"));
-  ASSERT_TRUE(comes_true([&] { return server.ended(); })) << "after 15 s";
+  ASSERT_TRUE(wait_until([&] { return server.ended(); })) << "after 15 s";
   EXPECT_THROW(std::rethrow_exception(server.end()), Replaced);
 }
 

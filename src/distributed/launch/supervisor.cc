@@ -31,23 +31,23 @@ void Supervisor::start(const std::string& role) {
       {role, name, std::make_unique<Process>(options_.command(role, name), environment)});
 }
 
-void Supervisor::wait(std::chrono::milliseconds most) {
+void Supervisor::wait(std::chrono::milliseconds timeout) {
   std::vector<pollfd> files;
   for (const Child& child : children_) {
     if (child.process->output() >= 0) files.push_back({child.process->output(), POLLIN, 0});
   }
-  ::poll(files.data(), files.size(), static_cast<int>(most.count()));
+  ::poll(files.data(), files.size(), static_cast<int>(timeout.count()));
 }
 
-void Supervisor::look(std::chrono::milliseconds most) {
-  wait(most);
+void Supervisor::poll(std::chrono::milliseconds timeout) {
+  wait(timeout);
   for (const Child& child : children_) {
     if (child.leaves && Clock::now() > *child.leaves) child.process->signal(SIGKILL);
   }
-  for (auto child = children_.begin(); child != children_.end();) child = look_at(child);
+  for (auto child = children_.begin(); child != children_.end();) child = check(child);
 }
 
-Supervisor::Place Supervisor::look_at(Place child) {
+Supervisor::Place Supervisor::check(Place child) {
   const std::optional<int> code = child->process->ended();
   for (const std::string& line : child->process->lines()) options_.heard(child->name, line);
   if (!code) return std::next(child);
@@ -143,17 +143,17 @@ std::vector<std::string> Supervisor::end() {
   return killed;
 }
 
-void Supervisor::end_trainers(std::chrono::milliseconds most, std::vector<std::string>& killed) {
-  end(true, most, killed);
+void Supervisor::end_trainers(std::chrono::milliseconds timeout, std::vector<std::string>& killed) {
+  end(true, timeout, killed);
 }
 
-void Supervisor::end(bool trainers, std::chrono::milliseconds most,
+void Supervisor::end(bool trainers, std::chrono::milliseconds timeout,
                      std::vector<std::string>& killed) {
   const auto concerned = [&](const Child& child) { return (child.role == "trainer") == trainers; };
   for (const Child& child : children_) {
     if (concerned(child)) child.process->signal(SIGTERM);
   }
-  const auto until = Clock::now() + most;
+  const auto until = Clock::now() + timeout;
   while (std::any_of(children_.begin(), children_.end(), concerned) && Clock::now() < until) {
     wait(kSupervisorPoll);
     std::erase_if(children_, [this](Child& child) {

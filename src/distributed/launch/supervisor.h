@@ -59,11 +59,11 @@ class Supervisor {
 
   // Errors: io.
   void start(const std::string& role);
-  // Waits at most `most` for lines, passes them on, and restarts processes that ended badly.
+  // Waits at most `timeout` for lines, passes them on, and restarts processes that ended badly.
   // Trainers that end well are done, and so is a process that was replaced (kReplacedCode) if no
   // place is free. Errors: usage or data for a process that reports a wrong job; io when processes
   // end badly too often.
-  void look(std::chrono::milliseconds most);
+  void poll(std::chrono::milliseconds timeout);
   int running(const std::string& role) const;
   // By name.
   std::map<std::string, pid_t> processes(const std::string& role) const;
@@ -76,7 +76,7 @@ class Supervisor {
   // seconds each. Returns the names of killed ones.
   std::vector<std::string> end();
   // The first half of it.
-  void end_trainers(std::chrono::milliseconds most, std::vector<std::string>& killed);
+  void end_trainers(std::chrono::milliseconds timeout, std::vector<std::string>& killed);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -87,10 +87,10 @@ class Supervisor {
   };
   using Place = std::list<Child>::iterator;
 
-  void wait(std::chrono::milliseconds most);
-  Place look_at(Place child);
+  void wait(std::chrono::milliseconds timeout);
+  Place check(Place child);
   void ended(const Child& gone, int code);
-  void end(bool trainers, std::chrono::milliseconds most, std::vector<std::string>& killed);
+  void end(bool trainers, std::chrono::milliseconds timeout, std::vector<std::string>& killed);
   void replace(const Child& gone, int code);
   bool used_up(const std::string& role) const;  // whether restarts are used up
 

@@ -29,8 +29,8 @@ class SupervisorOf : public ::testing::Test {
   Supervisor supervisor(int code) { return Supervisor(options(code)); }
   // Until no process remains.
   static bool all_end(Supervisor& supervisor) {
-    return comes_true([&] {
-      supervisor.look(Milliseconds(5));
+    return wait_until([&] {
+      supervisor.poll(Milliseconds(5));
       return supervisor.running("server") == 0;
     });
   }

@@ -152,8 +152,8 @@ void TaskReader::finish() {
   last_.reset();
 }
 
-void TaskReader::leave(std::optional<Milliseconds> most) {
-  client_.release(most);
+void TaskReader::leave(std::optional<Milliseconds> timeout) {
+  client_.release(timeout);
   last_.reset();
   peeked_.reset();
   tasks_.clear();

@@ -67,8 +67,8 @@ class TaskReader {
   void finish();
   // The job returned to a checkpoint for the `rollbacks`th time: earlier tasks are void.
   void forget_before(std::uint32_t rollbacks);
-  // The trainer leaves: unfinished tasks are handed out again. `most`: as TaskClient::release.
-  void leave(std::optional<Milliseconds> most = {});
+  // The trainer leaves: unfinished tasks are handed out again. `timeout`: as TaskClient::release.
+  void leave(std::optional<Milliseconds> timeout = {});
   bool all_done() const { return all_done_; }
 
  private:

@@ -57,13 +57,13 @@ struct Reading {
 };
 
 // A pipeline that each process makes itself.
-struct Cut {
+struct JobSnapshot {
   std::string name;
   std::function<data::Batches()> make;
 };
-std::ostream& operator<<(std::ostream& out, const Cut& cut) { return out << cut.name; }
+std::ostream& operator<<(std::ostream& out, const JobSnapshot& cut) { return out << cut.name; }
 
-class TasksOf : public ::testing::TestWithParam<Cut> {
+class TasksOf : public ::testing::TestWithParam<JobSnapshot> {
  protected:
   // A separate job.
   void lead(std::int64_t task_batches) {
@@ -77,7 +77,7 @@ class TasksOf : public ::testing::TestWithParam<Cut> {
       return tasks_of(count, task_batches);
     };
     options.lease = 2;
-    options.least = Milliseconds(60000);
+    options.min_timeout = Milliseconds(60000);
     master_.emplace(*store_, options);
   }
   // The next batch of any epoch; nothing when all are over.
@@ -95,24 +95,27 @@ class TasksOf : public ::testing::TestWithParam<Cut> {
 };
 
 const auto kCuts = ::testing::Values(
-    Cut{"plain", [] { return data::sequences(kExamples).shuffle(3).batch(8); }},
-    Cut{"plain_full",
-        [] { return data::sequences(kExamples).shuffle(3).batch(8, {.drop_last = true}); }},
-    Cut{"by_length",
-        [] {
-          return data::sequences(kExamples).shuffle(3).bucket_by_length(8, {.column = "words"});
-        }},
-    Cut{"by_length_in_windows",
-        [] {
-          return data::sequences(kExamples).shuffle(3).bucket_by_length(
-              8, {.column = "words", .window = 3}, {.drop_last = true});
-        }},
-    Cut{"by_tokens",
-        [] { return data::sequences(kExamples).shuffle(3).batch_tokens(30, "words"); }},
-    Cut{"by_tokens_in_order", [] { return data::sequences(kExamples).batch_tokens(30, "words"); }},
-    Cut{"by_small_tokens",
-        [] { return data::sequences(kExamples).shuffle(3).batch_tokens(4, "words"); }});
-INSTANTIATE_TEST_SUITE_P(Cuts, TasksOf, kCuts, [](const auto& info) { return info.param.name; });
+    JobSnapshot{"plain", [] { return data::sequences(kExamples).shuffle(3).batch(8); }},
+    JobSnapshot{"plain_full",
+                [] { return data::sequences(kExamples).shuffle(3).batch(8, {.drop_last = true}); }},
+    JobSnapshot{"by_length",
+                [] {
+                  return data::sequences(kExamples).shuffle(3).bucket_by_length(
+                      8, {.column = "words"});
+                }},
+    JobSnapshot{"by_length_in_windows",
+                [] {
+                  return data::sequences(kExamples).shuffle(3).bucket_by_length(
+                      8, {.column = "words", .window = 3}, {.drop_last = true});
+                }},
+    JobSnapshot{"by_tokens",
+                [] { return data::sequences(kExamples).shuffle(3).batch_tokens(30, "words"); }},
+    JobSnapshot{"by_tokens_in_order",
+                [] { return data::sequences(kExamples).batch_tokens(30, "words"); }},
+    JobSnapshot{"by_small_tokens",
+                [] { return data::sequences(kExamples).shuffle(3).batch_tokens(4, "words"); }});
+INSTANTIATE_TEST_SUITE_P(CheckpointCoordinator, TasksOf, kCuts,
+                         [](const auto& info) { return info.param.name; });
 
 // Several trainers together have the batches of a single process, each of them once.
 TEST_P(TasksOf, AreTheBatchesOfOneProcess) {
@@ -220,7 +223,7 @@ class WrongData : public ::testing::Test {
     options.server.security.token = "open sesame";
     options.tasks = [](std::int64_t) { return tasks_of(10, 2); };
     options.lease = 2;
-    options.least = Milliseconds(60000);
+    options.min_timeout = Milliseconds(60000);
     master_.emplace(*store_, options);
   }
   data::Batches batches(std::int64_t wrong, ErrorKind kind = ErrorKind::data) {

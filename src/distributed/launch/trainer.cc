@@ -46,7 +46,7 @@ class TrainerProcess {
 
   // The model as of one process, with complete tables.
   void save() {
-    if (!member_.bring_home()) return;
+    if (!member_.gather_tables()) return;
     job_.trainer().save(job_.output_directory(), job_.save_options());
     std::printf("saved to %s\n", job_.output_directory().c_str());
   }

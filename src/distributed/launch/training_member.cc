@@ -25,7 +25,7 @@ constexpr Milliseconds kOutage{120000};
 constexpr std::int64_t kTrainerLease = 5;  // seconds
 
 // In synchronous jobs and with all-reduce they may count twice.
-void told_again(const Task& task) {
+void published_again(const Task& task) {
   std::printf(
       "%s of epoch %lld are handed out again: what the master said of them while the store was "
       "away "
@@ -64,10 +64,10 @@ TrainingMember::TrainingMember(const RoleOptions& options)
     : options_(options),
       store_(open_store(options)),
       monitor_(monitor_of(options_, "trainer")),
-      lease_sign_(monitor_.health()),
+      lease_writer_(monitor_.health()),
       metrics_(monitor_.registry(), monitor_.health()),
       members_(*store_, options.prefix),
-      presence_(*store_, kTrainerLease, [this](const LeaseKeeper& lease) {
+      session_(*store_, kTrainerLease, [this](const LeaseKeeper& lease) {
         members_.join("trainer", options_.name, "", lease);
       }) {
   tasks_.emplace(*store_, network_,
@@ -103,7 +103,7 @@ void TrainingMember::join_parallel(Program& program, TrainerOptions& made,
   parallel.group.name = options_.name;
   parallel.group.patience = kOutage;
   parallel.group.group.address = own_ip(options_);
-  parallel.group.group.on_stranger = [this] { metrics_.stranger(); };
+  parallel.group.group.on_unauthenticated_peer = [this] { metrics_.count_unauthenticated_peer(); };
   parallel.found = [this](std::int64_t generation) { return found_group(generation); };
   parallel.entered = [this] { return enter_group(); };
   parallel_.emplace(*store_, parallel, program, counted(program, made.loss));
@@ -115,7 +115,7 @@ void TrainingMember::join_servers(Program& program, TrainerOptions& made, const 
   client_.emplace(network_,
                   ClientOptions{.view = [this] { return newest_servers(); },
                                 .security = security_of(options_),
-                                .sender = static_cast<std::uint32_t>(presence_.first_lease()),
+                                .sender = static_cast<std::uint32_t>(session_.first_lease()),
                                 .deadline = kServers,
                                 .attempt = kAttempt});
   ServerTrainingOptions training;
@@ -145,7 +145,7 @@ void TrainingMember::keep_pace(std::uint32_t lead) {
                                   .settle = [this] { by_servers_->wait_for_pushes(); },
                                   .stopped =
                                       [this] {
-                                        look_at_presence();
+                                        check_session();
                                         return stopped();
                                       }});
 }
@@ -157,7 +157,7 @@ void TrainingMember::train(Trainer& trainer, const data::Batches& batches,
   after_step_ = after_step;
   TaskReader reader(
       *tasks_, batches, [this](const Task& task, const std::string& why) { given_back(task, why); },
-      told_again);
+      published_again);
   try {
     switch (mode_) {
       case Mode::all_reduce: train_in_parallel(reader, batches); break;
@@ -208,7 +208,7 @@ void TrainingMember::fail(TaskReader& reader, const Error& error) {
 // For the client. After a rollback of the job its requests are not repeated any more.
 ServerView TrainingMember::newest_servers() {
   std::optional<JobView> view = views_->now(kMemberStoreTimeout).value_or(std::nullopt);
-  const bool first = !std::exchange(servers_told_, true);
+  const bool first = !std::exchange(servers_notified_, true);
   if (!view && first) view = view_;
   if (!view) throw Unavailable("the store does not say which parameter servers there are");
   if (view_ && view->rollbacks != view_->rollbacks) {
@@ -233,7 +233,7 @@ void TrainingMember::rejoin(TaskReader& reader) {
   const Deadline end = in(kServers);
   for (;;) {
     if (stopped()) return;
-    look_at_presence();
+    check_session();
     std::optional<JobView> view;
     try {
       view = read_job_view(*store_, options_.prefix);
@@ -336,7 +336,7 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
       }
       if (clock_ && !clock_->begin()) return leave(reader);
       metrics_.begin();
-      look_ahead(*read, reader);
+      prefetch_next(*read, reader);
       // All trainers are at the common position in the schedule, however late they joined.
       const auto place = static_cast<std::uint64_t>(read->place);
       const double loss = by_servers_->step(
@@ -359,8 +359,8 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
 }
 
 // Requests rows of the step after this one, unless they would be too old by then.
-void TrainingMember::look_ahead(const TaskReader::Read& read, TaskReader& reader) {
-  if (!prefetch_ || (clock_ && !clock_->allows_a_look_ahead())) return;
+void TrainingMember::prefetch_next(const TaskReader::Read& read, TaskReader& reader) {
+  if (!prefetch_ || (clock_ && !clock_->allows_prefetch())) return;
   if (mode_ == Distribution::Mode::geo && read.last) return;
   const TaskReader::Read* const next = reader.peek();
   if (next != nullptr && next->rollbacks == view_->rollbacks) by_servers_->prefetch(next->batch, 1);
@@ -400,19 +400,19 @@ void TrainingMember::train_by_servers_together(TaskReader& reader) {
 bool TrainingMember::enter_turn(SynchronousTurn& turn, TaskReader& reader) {
   rejoin(reader);
   if (!view_) return false;  // told to stop before there was one
-  using Fate = SynchronousTurn::Fate;
-  const std::int64_t absences = presence_.absences();
-  const Fate fate = turn.enter(*view_, std::exchange(absences_, absences) != absences);
-  if (fate == Fate::released) reader.leave();
-  if (fate == Fate::released || fate == Fate::forgotten) read_.reset();
-  return fate == Fate::done;
+  using BatchOutcome = SynchronousTurn::BatchOutcome;
+  const std::int64_t absences = session_.absences();
+  const BatchOutcome outcome = turn.enter(*view_, std::exchange(absences_, absences) != absences);
+  if (outcome == BatchOutcome::released) reader.leave();
+  if (outcome == BatchOutcome::released || outcome == BatchOutcome::forgotten) read_.reset();
+  return outcome == BatchOutcome::done;
 }
 
 void TrainingMember::end_by_servers() {
   if (stopped()) return;
   by_servers_->settle();
   patiently([this] {
-    presence_.with([this](const LeaseKeeper& lease) {
+    session_.with([this](const LeaseKeeper& lease) {
       chief_ = members_.claim_place(kChiefRole, 1, lease, options_.name).has_value();
     });
   });
@@ -422,15 +422,15 @@ void TrainingMember::end_by_servers() {
 // Leaves for good.
 void TrainingMember::leave_members() {
   patiently([this] {
-    presence_.become(
+    session_.become(
         [this](const LeaseKeeper& lease) { members_.leave("trainer", options_.name, lease); });
   });
 }
 
 // For the health of the process. It does not use the store, so that no step waits for it.
-void TrainingMember::look_at_presence() {
-  lease_sign_.tell(presence_.lost());
-  presence_.check();
+void TrainingMember::check_session() {
+  lease_writer_.tell(session_.lost());
+  session_.check();
 }
 
 // Repeats `ask`, which uses the store, until it gets an answer.
@@ -456,7 +456,7 @@ bool TrainingMember::is_concluded() {
 
 // A line for the launcher, which sums the progress of all trainers.
 void TrainingMember::report(double loss, std::int64_t examples) {
-  look_at_presence();
+  check_session();
   steps_ += 1, examples_ += examples, losses_ += loss;
   metrics_.step(loss, examples);
   if (after_step_) after_step_(++own_steps_, loss);
@@ -482,7 +482,7 @@ void TrainingMember::conclude() {
   patiently([this] { store_->put(concluded_key(), options_.name); });
 }
 
-bool TrainingMember::bring_home() {
+bool TrainingMember::gather_tables() {
   if (!by_servers_) return true;
   std::uint64_t bytes = 0;
   for (const std::string& name : by_servers_->tables()) bytes += by_servers_->table_bytes(name);
@@ -493,7 +493,7 @@ bool TrainingMember::bring_home() {
                 static_cast<double>(bytes) / 1e9, folders_.checkpoints.c_str(), exports.c_str());
     return false;
   }
-  by_servers_->bring_home();
+  by_servers_->gather_tables();
   return true;
 }
 

@@ -14,9 +14,9 @@
 #include "distributed/control/group_member.h"
 #include "distributed/control/job_view.h"
 #include "distributed/control/synchronous_turn.h"
-#include "distributed/coordination/glance.h"
+#include "distributed/coordination/async_store_read.h"
 #include "distributed/coordination/membership.h"
-#include "distributed/coordination/presence.h"
+#include "distributed/coordination/session.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
 #include "distributed/launch/task_reader.h"
@@ -56,7 +56,7 @@ class TrainingMember {
 
   // Tables on servers become parameters of the Trainer, as in ServerTraining. Returns false, and
   // prints the folders of checkpoints and exports, if they are too large.
-  bool bring_home();
+  bool gather_tables();
 
   Store& store() { return *store_; }
 
@@ -74,12 +74,12 @@ class TrainingMember {
   bool enter_group();
   void train_in_parallel(TaskReader& reader, const data::Batches& batches);
   void train_by_servers(TaskReader& reader);
-  void look_ahead(const TaskReader::Read& read, TaskReader& reader);
+  void prefetch_next(const TaskReader::Read& read, TaskReader& reader);
   void train_by_servers_together(TaskReader& reader);
   bool enter_turn(SynchronousTurn& turn, TaskReader& reader);
   void end_by_servers();
   void leave_members();
-  void look_at_presence();
+  void check_session();
   void patiently(const std::function<void()>& ask) const;
   bool stopped() const { return options_.stop && options_.stop(); }
   void report(double loss, std::int64_t examples);
@@ -90,10 +90,10 @@ class TrainingMember {
   const RoleOptions options_;
   const std::unique_ptr<Store> store_;
   ProcessMonitor monitor_;  // reads none of the following members
-  LeaseSign lease_sign_;
+  LeaseWriter lease_writer_;
   TrainerMetrics metrics_;
   Membership members_;
-  Presence presence_;          // as a trainer
+  StoreSession session_;       // as a trainer
   std::int64_t absences_ = 0;  // its value at the start of the last generation
   Network network_;
   Distribution::Mode mode_ = Distribution::Mode::all_reduce;
@@ -102,11 +102,11 @@ class TrainingMember {
   Trainer* trainer_ = nullptr;
   std::optional<GroupMember> group_;
   std::optional<DataParallel> parallel_;
-  TaskReader* reader_ = nullptr;                         // while it trains
-  std::optional<TaskReader::Read> read_ = {};            // the batch of this member in common steps
-  std::optional<JobView> view_;                          // the current one
-  std::optional<Glance<std::optional<JobView>>> views_;  // for the client,
-  bool servers_told_ = false;                            // which has got one
+  TaskReader* reader_ = nullptr;               // while it trains
+  std::optional<TaskReader::Read> read_ = {};  // the batch of this member in common steps
+  std::optional<JobView> view_;                // the current one
+  std::optional<AsyncStoreRead<std::optional<JobView>>> views_;  // for the client,
+  bool servers_notified_ = false;                                // which has got one
   std::optional<ParameterClient> client_;
   std::optional<ServerTraining> by_servers_;
   std::optional<TaskClient> tasks_;

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <thread>
 
-#include "distributed/control/fleet.h"
+#include "distributed/control/server_clients.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/master/master.h"
@@ -54,7 +54,7 @@ class Counting {
     member_.extend(program, options, {.mode = mode, .checkpoint_seconds = 0}, {});
     Trainer trainer(program, options);
     member_.train(trainer, data::from_tensors(all_records()).batch(kBatch));
-    member_.bring_home();
+    member_.gather_tables();
     counts_ = trainer.session().run(all_records(), {counts}).at(0).to_vector<float>();
   }
   TrainingMember member_;
@@ -68,10 +68,11 @@ class Members : public ::testing::TestWithParam<Distribution::Mode> {
       : store_(make_memory_store()),
         served_(*store_, {.security = kTestSecurity}),
         server_({.transport = {.security = kTestSecurity}}),
-        fleet_(network_, kTestSecurity, [](std::size_t, const std::string&) { return false; }),
+        server_clients_(network_, kTestSecurity,
+                        [](std::size_t, const std::string&) { return false; }),
         master_(*store_, master_options()) {
-    fleet_.aim({address_of(server_.port())}, 1);
-    fleet_.set_map(SlotMap::balanced(1));
+    server_clients_.aim({address_of(server_.port())}, 1);
+    server_clients_.set_map(SlotMap::balanced(1));
     wait_until([this] { return master_.leads(); });
   }
   static std::string address_of(int port) { return "127.0.0.1:" + std::to_string(port); }
@@ -97,7 +98,7 @@ class Members : public ::testing::TestWithParam<Distribution::Mode> {
     JobView view;
     view.servers = {SlotMap::balanced(1), {address_of(server_.port())}};
     view.generation = view.rollbacks = rollbacks;
-    fleet_.set_members(view.generation, 0);
+    server_clients_.set_members(view.generation, 0);
     store_->put(view_key(kJob), text_of(view));
   }
   template <class Condition>
@@ -112,7 +113,7 @@ class Members : public ::testing::TestWithParam<Distribution::Mode> {
   EtcdServer served_;
   Network network_;
   ParameterServer server_;
-  Fleet fleet_;
+  ServerClients server_clients_;
   Master master_;
 };
 

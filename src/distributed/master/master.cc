@@ -147,9 +147,9 @@ std::int64_t Master::trainers() const {
   return members_;
 }
 
-bool Master::wait(Milliseconds most) {
+bool Master::wait(Milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  return !wake_.wait_for(lock, most, [this] { return stop_; });
+  return !wake_.wait_for(lock, timeout, [this] { return stop_; });
 }
 
 // After any error this master tries again to become the leader.
@@ -196,7 +196,7 @@ void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
   };
   try {
     begin_lead(leader, lease);
-    while (!lease.ended() && look_again() && wait(kTickInterval)) {
+    while (!lease.ended() && poll_again() && wait(kTickInterval)) {
     }
   } catch (const Error&) {
     end();
@@ -242,14 +242,14 @@ bool Master::goes_on(const Leader& leader, const Condition& guard) {
 }
 
 void Master::read_queue(const Condition& guard) {
-  queue_.emplace(store_,
-                 TaskQueueOptions{.prefix = options_.prefix + "task/",
-                                  .guard = guard,
-                                  .poison = options_.poison,
-                                  .least = options_.least,
-                                  .factor = options_.factor,
-                                  .describe = options_.describe,
-                                  .ended_badly = [this](const BadTask& task) { tell_bad(task); }});
+  queue_.emplace(
+      store_, TaskQueueOptions{.prefix = options_.prefix + "task/",
+                               .guard = guard,
+                               .poison = options_.poison,
+                               .min_timeout = options_.min_timeout,
+                               .factor = options_.factor,
+                               .describe = options_.describe,
+                               .ended_badly = [this](const BadTask& task) { report_bad(task); }});
 }
 
 void Master::end_lead() {
@@ -263,11 +263,11 @@ void Master::end_lead() {
 }
 
 // Whether it still leads.
-bool Master::look_again() {
+bool Master::poll_again() {
   const std::lock_guard lock(mutex_);
   if (!queue_) return false;
   try {
-    look();
+    poll();
   } catch (const Deposed&) {
     return false;
   } catch (const Unavailable&) {
@@ -276,20 +276,20 @@ bool Master::look_again() {
   return true;
 }
 
-void Master::look() {
+void Master::poll() {
   // By the lease, so that requests do not wait for a store that is still unavailable.
   if (queue_->away() && lease_->heard() > *queue_->away_since() && queue_->come_back()) {
     wait_for_members();
   }
   const auto now = TaskQueue::Clock::now();
   queue_->expire(now);
-  if (!queue_->away() && now - looked_ >= kMembers) lose_gone();
+  if (!queue_->away() && now - polled_ >= kMembers) lose_gone();
   work_changed_ = true;
   let_go();
-  look_at_epochs();
+  check_epochs();
 }
 
-void Master::look_at_epochs() {
+void Master::check_epochs() {
   if (queue_->epoch() > 0 && !queue_->finished()) return;
   if (begin_next() || finished_ || queue_->away()) return;
   over_ = true;
@@ -299,11 +299,11 @@ void Master::look_at_epochs() {
 }
 
 // Whether another master may lead now, to the knowledge of this one.
-bool Master::on_trust() const { return queue_->away() || lease_->lost(); }
+bool Master::store_unreachable() const { return queue_->away() || lease_->lost(); }
 
 Frame Master::sign(Frame frame) const {
   frame.header.sequence = static_cast<std::uint64_t>(known_since_);
-  if (on_trust()) frame.header.flags |= kOnTrust;
+  if (store_unreachable()) frame.header.flags |= kStoreUnreachable;
   return frame;
 }
 
@@ -321,13 +321,13 @@ bool Master::begin_next() {
   return true;
 }
 
-void Master::tell_bad(const BadTask& task) const {
+void Master::report_bad(const BadTask& task) const {
   if (options_.say) options_.say((task.failed ? "left out: " : "") + text_of(task));
 }
 
 // Their leases may have expired while the store was unavailable; they become members again soon.
 void Master::wait_for_members() {
-  looked_ = TaskQueue::Clock::now() + std::chrono::seconds(options_.lease);
+  polled_ = TaskQueue::Clock::now() + std::chrono::seconds(options_.lease);
 }
 
 // They failed, or were disconnected for too long.
@@ -336,7 +336,7 @@ void Master::lose_gone() {
   for (const Member& member : Membership(store_, options_.prefix).members(kTrainers)) {
     here.insert(member.id);
   }
-  looked_ = TaskQueue::Clock::now();
+  polled_ = TaskQueue::Clock::now();
   members_ = std::max<std::int64_t>(static_cast<std::int64_t>(here.size()), 1);
   std::vector<std::string> gone;
   for (const std::string& owner : queue_->owners()) {
@@ -369,13 +369,13 @@ void Master::answer(Frame request, Answer& answer) {
 // holds many.
 Frame Master::take(const Frame& request) {
   const Owned asked = owned_of(request);
-  const std::int64_t wanted = std::min(request.header.table, kMostTasks);
+  const std::int64_t wanted = std::min(request.header.table, kMaxTasks);
   Owned owned{asked.owner, {}};
   for (Task& task : queue_->pending_of(asked.owner)) {
     const bool held = std::any_of(asked.tasks.begin(), asked.tasks.end(), [&](const Task& one) {
       return one.id == task.id && one.attempt == task.attempt && one.epoch == task.epoch;
     });
-    if (!held && owned.tasks.size() < kMostTasks) owned.tasks.push_back(std::move(task));
+    if (!held && owned.tasks.size() < kMaxTasks) owned.tasks.push_back(std::move(task));
   }
   const std::int64_t share = (queue_->counts().todo + 2 * members_ - 1) / (2 * members_);
   const auto more = std::min(wanted, share) - static_cast<std::int64_t>(owned.tasks.size());

@@ -40,7 +40,7 @@ struct MasterOptions {
   std::function<std::vector<std::string>(std::int64_t epoch)> tasks;
   std::int64_t lease = 5;  // seconds
   int poison = 3;          // these as in TaskQueueOptions
-  Milliseconds least{10000};
+  Milliseconds min_timeout{10000};
   double factor = 5;
   // Whether trainers learn of all_over() only after conclude(), when the result has been saved.
   bool hold = false;
@@ -107,16 +107,16 @@ class Master {
   void begin_lead(const Leader& leader, const LeaseKeeper& lease);
   bool goes_on(const Leader& leader, const Condition& guard);
   bool gives_way() const;
-  bool look_again();
-  void look();  // applies changes by time; the caller holds the mutex
-  void look_at_epochs();
+  bool poll_again();
+  void poll();  // applies changes by time; the caller holds the mutex
+  void check_epochs();
   bool begin_next();
-  bool on_trust() const;
+  bool store_unreachable() const;
   Frame sign(Frame frame) const;
   void read_queue(const Condition& guard);
   void wait_for_members();
   void lose_gone();
-  void tell_bad(const BadTask& task) const;
+  void report_bad(const BadTask& task) const;
   void answer(Frame request, Answer& answer);
   Frame take(const Frame& request);
   Frame end(const Frame& request, bool well);
@@ -124,7 +124,7 @@ class Master {
   void pace(const Frame& request, Answer& answer);
   void let_go();  // answers trainers that need not wait any longer
   void end_lead();
-  bool wait(Milliseconds most);  // whether to continue
+  bool wait(Milliseconds timeout);  // whether to continue
 
   Store& store_;
   const MasterOptions options_;
@@ -152,7 +152,7 @@ class Master {
   enum class Hands { all, begun, none } hands_ = Hands::all;  // out
   std::uint32_t rollbacks_ = 0;
   std::int64_t members_ = 1;                  // number of trainers
-  TaskQueue::Clock::time_point looked_ = {};  // time of the last read of members
+  TaskQueue::Clock::time_point polled_ = {};  // time of the last read of members
   std::optional<FrameServer> server_;
   std::thread thread_;
 };

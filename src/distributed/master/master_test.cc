@@ -38,7 +38,7 @@ class Masters : public ::testing::Test {
       return result;
     };
     options.lease = 2;
-    options.least = Milliseconds(60000);
+    options.min_timeout = Milliseconds(60000);
     return options;
   }
   // A trainer that is a member as long as the object exists.

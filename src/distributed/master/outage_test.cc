@@ -10,7 +10,7 @@
 
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
-#include "distributed/coordination/presence.h"
+#include "distributed/coordination/session.h"
 #include "distributed/coordination/testing/cut_store.h"
 #include "distributed/master/master.h"
 #include "distributed/master/task_client.h"
@@ -35,7 +35,7 @@ MasterOptions options_of(std::int64_t epochs, int tasks) {
     return result;
   };
   options.lease = 2;
-  options.least = Milliseconds(60000);
+  options.min_timeout = Milliseconds(60000);
   return options;
 }
 
@@ -49,10 +49,10 @@ class Seen : public CutStore {
 class Trainer {
  public:
   Trainer(Store& store, Network& network, const std::string& name)
-      : presence_(store, 2,
-                  [&store, name](const LeaseKeeper& lease) {
-                    Membership(store, "job/").join("trainer", name, "", lease);
-                  }),
+      : session_(store, 2,
+                 [&store, name](const LeaseKeeper& lease) {
+                   Membership(store, "job/").join("trainer", name, "", lease);
+                 }),
         client_(store, network, {.prefix = "job/", .name = name, .security = {.token = kToken}}) {
     client_.on_lost([this](const Task& task) {
       const std::lock_guard lock(mutex_);
@@ -89,7 +89,7 @@ class Trainer {
     }
   }
 
-  Presence presence_;
+  StoreSession session_;
   TaskClient client_;
   mutable std::mutex mutex_;
   Counts learned_, lost_;
@@ -126,11 +126,11 @@ class Outages : public ::testing::Test {
 TEST_F(Outages, TrainingGoesOnWhileTheStoreIsAway) {
   const Master master(of_master_, options_of(3, 300));
   Trainer a(of_a_, network_, "a"), b(of_b_, network_, "b");
-  ASSERT_TRUE(comes_true([&] { return a.learned() > 10 && b.learned() > 10; }));
+  ASSERT_TRUE(wait_until([&] { return a.learned() > 10 && b.learned() > 10; }));
   const std::uint64_t epoch = master.leadership()->epoch;
   away({&of_master_, &of_a_, &of_b_});
   const int before_a = a.learned(), before_b = b.learned();
-  EXPECT_TRUE(comes_true([&] { return a.learned() + b.learned() > before_a + before_b + 320; }));
+  EXPECT_TRUE(wait_until([&] { return a.learned() + b.learned() > before_a + before_b + 320; }));
   const auto until = Clock::now() + std::chrono::seconds(3);
   while (Clock::now() < until) std::this_thread::sleep_for(Milliseconds(10));
   EXPECT_GT(a.learned(), before_a + 20);
@@ -155,13 +155,13 @@ TEST_F(Outages, ALeaderWhoseLeaseHasEndedMeanwhileLeadsAgainAndKnowsWhatItKnew) 
   options.lease = 5;
   const Master master(of_master_, options);
   Trainer a(of_a_, network_, "a"), b(of_b_, network_, "b");
-  ASSERT_TRUE(comes_true([&] { return a.learned() > 10 && b.learned() > 10; }));
+  ASSERT_TRUE(wait_until([&] { return a.learned() > 10 && b.learned() > 10; }));
   const std::uint64_t epoch = master.leadership()->epoch;
   for (Seen* seen : {&of_master_, &of_a_, &of_b_}) seen->cut = true;
   const int before = a.learned() + b.learned();
-  ASSERT_TRUE(comes_true([&] { return !store_->get("job/master"); }));
+  ASSERT_TRUE(wait_until([&] { return !store_->get("job/master"); }));
   EXPECT_TRUE(Membership(*store_, "job/").members("trainer").empty());
-  EXPECT_TRUE(comes_true([&] { return a.learned() + b.learned() > before + 50; }));
+  EXPECT_TRUE(wait_until([&] { return a.learned() + b.learned() > before + 50; }));
   EXPECT_FALSE(master.finished());
   for (Seen* seen : {&of_master_, &of_a_, &of_b_}) seen->cut = false;
   a.join();
@@ -175,14 +175,14 @@ TEST_F(Outages, ALeaderWhoseLeaseHasEndedMeanwhileLeadsAgainAndKnowsWhatItKnew) 
 
 TEST_F(Outages, WhoStandsByLetsTheLeaderOfBeforeBeTheFirst) {
   std::optional<Master> first(std::in_place, of_master_, options_of(1, 10));
-  ASSERT_TRUE(comes_true([&] { return first->leads(); }));
+  ASSERT_TRUE(wait_until([&] { return first->leads(); }));
   const Master second(of_standby_, options_of(1, 10));
   of_standby_.cut = true;
-  ASSERT_TRUE(comes_true([&] { return of_standby_.refused > 2; })) << "it notices";
+  ASSERT_TRUE(wait_until([&] { return of_standby_.refused > 2; })) << "it notices";
   first.reset();  // no master leads
   const auto back = Clock::now();
   of_standby_.cut = false;
-  EXPECT_TRUE(comes_true([&] { return second.leads(); }));
+  EXPECT_TRUE(wait_until([&] { return second.leads(); }));
   EXPECT_GT(Clock::now() - back, Milliseconds(2900));
 }
 
@@ -191,20 +191,20 @@ TEST_F(Outages, WhoStandsByLetsTheLeaderOfBeforeBeTheFirst) {
 TEST_F(Outages, ALeaderThatIsCutOffAloneHandsOutNothing) {
   const Master first(of_master_, options_of(1, 400));
   Trainer a(of_a_, network_, "a"), b(of_b_, network_, "b");
-  ASSERT_TRUE(comes_true([&] { return a.learned() > 10 && b.learned() > 10; }));
+  ASSERT_TRUE(wait_until([&] { return a.learned() > 10 && b.learned() > 10; }));
   std::optional<Master> second(std::in_place, of_standby_, options_of(1, 400));
   of_master_.cut = true;
-  EXPECT_TRUE(comes_true([&] { return second->leads(); }));
-  ASSERT_TRUE(comes_true([&] { return a.learned() + b.learned() > 100; }));
+  EXPECT_TRUE(wait_until([&] { return second->leads(); }));
+  ASSERT_TRUE(wait_until([&] { return a.learned() + b.learned() > 100; }));
   of_master_.cut = false;
-  EXPECT_TRUE(comes_true([&] { return !first.leads(); }));
+  EXPECT_TRUE(wait_until([&] { return !first.leads(); }));
   a.join();
   b.join();
   const auto learned = all({&a, &b});
   EXPECT_EQ(learned.size(), 400u);
   for (const auto& [task, times] : learned) EXPECT_EQ(times, 1) << task;
   second.reset();
-  ASSERT_TRUE(comes_true([&] { return first.leads(); }));
+  ASSERT_TRUE(wait_until([&] { return first.leads(); }));
   EXPECT_EQ(first.counts()->done, 400) << "what it knew when it led before is void";
 }
 
@@ -213,10 +213,10 @@ TEST_F(Outages, ALeaderThatIsCutOffAloneHandsOutNothing) {
 TEST_F(Outages, WhenTheLeaderDiesMeanwhileTheNextIsToldWhatWasDone) {
   std::optional<Master> first(std::in_place, of_master_, options_of(1, 400));
   std::optional<Trainer> a(std::in_place, of_a_, network_, "a");
-  ASSERT_TRUE(comes_true([&] { return a->learned() > 10; }));
+  ASSERT_TRUE(wait_until([&] { return a->learned() > 10; }));
   away({&of_master_, &of_standby_, &of_a_});
   const int before = a->learned();
-  ASSERT_TRUE(comes_true([&] { return a->learned() > before + 40; }));
+  ASSERT_TRUE(wait_until([&] { return a->learned() > before + 40; }));
   a->pause(true);
   first.reset();  // it cannot write any more
   Trainer b(of_b_, network_, "b");

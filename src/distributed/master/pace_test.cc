@@ -105,7 +105,7 @@ class Paced : public ::testing::Test {
     MasterOptions options{.prefix = "job/"};
     options.server.security.token = "t";
     options.lease = 20;
-    options.least = Milliseconds(60000);
+    options.min_timeout = Milliseconds(60000);
     options.tasks = [tasks](std::int64_t) {
       return std::vector<std::string>(static_cast<std::size_t>(tasks), "x");
     };

@@ -45,9 +45,9 @@ void put_owned(Frame& frame, const Owned& owned) {
 }
 
 Owned owned_of(const Frame& frame) {
-  if (frame.header.count > kMostTasks) {
+  if (frame.header.count > kMaxTasks) {
     fail_data("a frame of " + std::to_string(frame.header.count) + " tasks: there may be " +
-              std::to_string(kMostTasks));
+              std::to_string(kMaxTasks));
   }
   PayloadReader reader(frame.payload);
   Owned owned;

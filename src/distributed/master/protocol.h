@@ -35,7 +35,7 @@ enum class MasterOp : std::uint8_t {
 inline constexpr std::uint8_t kAllDone = 1;
 // Of all answers: the store is unavailable to the leader, which cannot know whether another one
 // leads. Its changes are not written yet.
-inline constexpr std::uint8_t kOnTrust = 2;
+inline constexpr std::uint8_t kStoreUnreachable = 2;
 // Of requests `give_back`: the owner ends with the error.
 inline constexpr std::uint8_t kEnds = 1;
 // Of answers to `give_back`: some task of the job is done.
@@ -43,7 +43,7 @@ inline constexpr std::uint8_t kLearned = 4;
 // Of requests `pace` and their answers.
 inline constexpr std::uint8_t kEnters = 1;
 inline constexpr std::uint8_t kGo = 1;
-inline constexpr std::uint32_t kMostTasks = 256;  // in a frame
+inline constexpr std::uint32_t kMaxTasks = 256;  // in a frame
 
 // Whether it is a valid name of a member of the job: not empty, without spaces and '/', at most 200
 // bytes.

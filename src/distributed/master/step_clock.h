@@ -33,7 +33,7 @@ class StepClock {
   void idle() { enters_ = true; }
   // Whether the step after the next one might begin now, by what is known, so that data read now
   // is not too old for it.
-  bool allows_a_look_ahead() const { return begun_ + 2 <= slowest_ + options_.lead; }
+  bool allows_prefetch() const { return begun_ + 2 <= slowest_ + options_.lead; }
   std::uint64_t steps() const {
     return begun_;
   }  // by the clock of this trainer, which jumps when it enters

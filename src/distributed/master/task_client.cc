@@ -60,8 +60,8 @@ bool TaskClient::store_answers() {
   return true;
 }
 
-Frame TaskClient::ask(Frame request, Believes believes, std::optional<Milliseconds> most) {
-  Deadline end = in(most.value_or(options_.patience));
+Frame TaskClient::ask(Frame request, Believes believes, std::optional<Milliseconds> timeout) {
+  Deadline end = in(timeout.value_or(options_.patience));
   problem_ = "there is no master";
   for (bool leaves = false; std::chrono::steady_clock::now() < end;) {
     if (!leaves && options_.stop && options_.stop()) {
@@ -91,8 +91,8 @@ std::optional<Frame> TaskClient::ask_once(const Frame& request, Believes believe
   if (code == Code::stale) connection_.reset();
   if (code != Code::ok) return std::nullopt;
   hear(answer);
-  const bool on_trust = (answer.header.flags & kOnTrust) != 0;
-  if (believes == Believes::all || !on_trust || !store_answers()) return answer;
+  const bool store_unreachable = (answer.header.flags & kStoreUnreachable) != 0;
+  if (believes == Believes::all || !store_unreachable || !store_answers()) return answer;
   problem_ = address_ + ": the store is away from it, and answers here";
   return std::nullopt;
 } catch (const Unavailable& error) {
@@ -105,14 +105,14 @@ std::optional<Frame> TaskClient::ask_once(const Frame& request, Believes believe
 // The provisional changes were written, or another master leads.
 void TaskClient::hear(const Frame& answer) {
   const std::uint64_t before = std::exchange(leader_, answer.header.sequence);
-  if (before != leader_) return tell_again();
-  if ((answer.header.flags & kOnTrust) != 0) return;
+  if (before != leader_) return report_again();
+  if ((answer.header.flags & kStoreUnreachable) != 0) return;
   given_.clear();
   ended_.clear();
 }
 
 // The previous leader may have written some of them.
-void TaskClient::tell_again() {
+void TaskClient::report_again() {
   const std::vector<Task> given = std::exchange(given_, {}), ended = std::exchange(ended_, {});
   if (given.empty() && ended.empty()) return;
   const std::vector<Task> known = owned_of(ask_of(MasterOp::take, {})).tasks;
@@ -135,23 +135,23 @@ Frame TaskClient::request_of(MasterOp op, const std::vector<Task>& tasks,
   return request;
 }
 
-Frame TaskClient::ask_of(MasterOp op, const std::vector<Task>& tasks, std::uint32_t most,
+Frame TaskClient::ask_of(MasterOp op, const std::vector<Task>& tasks, std::uint32_t max_count,
                          Believes believes) {
   Frame request = request_of(op, tasks);
-  request.header.table = most;
+  request.header.table = max_count;
   return ask(std::move(request), believes);
 }
 
-Taken TaskClient::take(std::uint32_t most, const std::vector<Task>& held) {
+Taken TaskClient::take(std::uint32_t max_count, const std::vector<Task>& held) {
   const std::vector<Task> ended = ended_;
-  const Frame answer = ask_of(MasterOp::take, held, most, Believes::what_is_written);
+  const Frame answer = ask_of(MasterOp::take, held, max_count, Believes::what_is_written);
   Taken taken{.tasks = owned_of(answer).tasks,
               .all_done = (answer.header.flags & kAllDone) != 0,
               .rollbacks = answer.header.generation};
   // Another leader may have handed out again a task whose end it did not know.
   std::erase_if(taken.tasks, [&](const Task& task) { return is_among(task, ended); });
   if (!taken.tasks.empty()) taken.epoch = taken.tasks.front().epoch;
-  if ((answer.header.flags & kOnTrust) != 0) {
+  if ((answer.header.flags & kStoreUnreachable) != 0) {
     given_.insert(given_.end(), taken.tasks.begin(), taken.tasks.end());
   }
   return taken;
@@ -159,7 +159,7 @@ Taken TaskClient::take(std::uint32_t most, const std::vector<Task>& held) {
 
 int TaskClient::finish(const std::vector<Task>& tasks) {
   const Frame answer = ask_of(MasterOp::finish, tasks);
-  if ((answer.header.flags & kOnTrust) != 0) {
+  if ((answer.header.flags & kStoreUnreachable) != 0) {
     ended_.insert(ended_.end(), tasks.begin(), tasks.end());
   }
   return static_cast<int>(answer.header.count);
@@ -173,8 +173,8 @@ TaskClient::GivenBack TaskClient::give_back(const std::vector<Task>& tasks, cons
   return {static_cast<int>(answer.count), (answer.flags & kLearned) != 0};
 }
 
-int TaskClient::release(std::optional<Milliseconds> most) {
-  const Frame answer = ask(request_of(MasterOp::release, {}), Believes::all, most);
+int TaskClient::release(std::optional<Milliseconds> timeout) {
+  const Frame answer = ask(request_of(MasterOp::release, {}), Believes::all, timeout);
   return static_cast<int>(answer.header.count);
 }
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "distributed/coordination/async_store_read.h"
 #include "distributed/coordination/election.h"
-#include "distributed/coordination/glance.h"
 #include "distributed/master/pace.h"
 #include "distributed/master/protocol.h"
 #include "distributed/master/task_queue.h"
@@ -48,7 +48,7 @@ class TaskClient {
 
   // Takes up to `most` tasks. `held`: the tasks that this trainer has. Other tasks that the master
   // has given it, in an answer that was lost, are given again.
-  Taken take(std::uint32_t most, const std::vector<Task>& held = {});
+  Taken take(std::uint32_t max_count, const std::vector<Task>& held = {});
   // Returns how many of them still belonged to this trainer. If a request is repeated after a lost
   // answer, completed tasks do not count.
   int finish(const std::vector<Task>& tasks);
@@ -60,7 +60,7 @@ class TaskClient {
   GivenBack give_back(const std::vector<Task>& tasks, const std::string& why, bool ends = false);
   // This trainer leaves: all its tasks are handed out again without counting as bad ends. Returns
   // their number. `most`: how long it looks for a master, instead of its patience.
-  int release(std::optional<Milliseconds> most = {});
+  int release(std::optional<Milliseconds> timeout = {});
   // Whether the next step may begin, under the name of this trainer. Takes at most about half a
   // second.
   PaceAnswer pace(PaceRequest request);
@@ -71,20 +71,20 @@ class TaskClient {
 
  private:
   enum class Believes { all, what_is_written };
-  Frame ask(Frame request, Believes believes, std::optional<Milliseconds> most = {});
+  Frame ask(Frame request, Believes believes, std::optional<Milliseconds> timeout = {});
   Frame request_of(MasterOp op, const std::vector<Task>& tasks, const std::string& why = "") const;
-  Frame ask_of(MasterOp op, const std::vector<Task>& tasks, std::uint32_t most = 0,
+  Frame ask_of(MasterOp op, const std::vector<Task>& tasks, std::uint32_t max_count = 0,
                Believes believes = Believes::all);
   std::optional<Frame> ask_once(const Frame& request, Believes believes, Deadline until);
   bool connect();
   bool store_answers();
   void hear(const Frame& answer);
-  void tell_again();
+  void report_again();
 
   Network& network_;
   const TaskClientOptions options_;
   Election election_;
-  Glance<std::optional<Leader>> leaders_;
+  AsyncStoreRead<std::optional<Leader>> leaders_;
   std::string address_;  // of the last leader in the store
   std::unique_ptr<Connection> connection_;
   Milliseconds answer_{0};           // time limit of the next answer

@@ -530,7 +530,7 @@ TaskCounts TaskQueue::counts() const {
 }
 
 Milliseconds TaskQueue::patience() const {
-  return std::max(options_.least,
+  return std::max(options_.min_timeout,
                   Milliseconds(static_cast<std::int64_t>(options_.factor * average_ms_)));
 }
 

@@ -43,8 +43,8 @@ struct TaskQueueOptions {
   std::string prefix;                   // of its keys, "job/task/"
   std::optional<Condition> guard = {};  // of every change: Election::guard
   int poison = 3;                       // a task with this many bad ends fails
-  Milliseconds least{10000};            // least time before a pending task is handed out again, and
-  double factor = 5;                    // this many times the moving average of the time of a task
+  Milliseconds min_timeout{10000};  // minimum time before a pending task is handed out again, and
+  double factor = 5;                // this many times the moving average of the time of a task
   // Describes a task for people; by default "task 3".
   std::function<std::string(const Task&)> describe = {};
   std::function<void(const BadTask&)> ended_badly = {};  // called for each bad end

@@ -20,7 +20,7 @@ class TaskQueues : public ::testing::Test {
  protected:
   TaskQueue queue(std::optional<Condition> guard = {}) {
     return {*store_,
-            {.prefix = "job/task/", .guard = std::move(guard), .least = Milliseconds(1000)}};
+            {.prefix = "job/task/", .guard = std::move(guard), .min_timeout = Milliseconds(1000)}};
   }
   static std::vector<std::string> tasks(int count) {
     std::vector<std::string> result;
@@ -335,7 +335,7 @@ TEST_F(TaskQueues, EveryTaskIsDoneOnceWhateverHappens) {
     const std::string prefix = "run" + std::to_string(seed) + "/";
     LossyStore lossy(*store_, seed);
     std::mt19937 random(100 + seed);
-    TaskQueueOptions options{.prefix = prefix, .poison = 1000, .least = Milliseconds(50)};
+    TaskQueueOptions options{.prefix = prefix, .poison = 1000, .min_timeout = Milliseconds(50)};
     std::optional<TaskQueue> q;
     struct Held {
       std::string owner;
@@ -395,9 +395,10 @@ class AwayQueues : public TaskQueues {
  protected:
   TaskQueue queue_of_leader() {
     store_->put("leader", "first");
-    return {
-        cut_,
-        {.prefix = "job/task/", .guard = is_value("leader", "first"), .least = Milliseconds(1000)}};
+    return {cut_,
+            {.prefix = "job/task/",
+             .guard = is_value("leader", "first"),
+             .min_timeout = Milliseconds(1000)}};
   }
   CutStore cut_{*store_};
 };
@@ -530,7 +531,7 @@ class LateStore : public CutStore {
 
 TEST_F(AwayQueues, AQuestionThatArrivesLateChangesNothing) {
   LateStore late(*store_);
-  TaskQueue q(late, {.prefix = "job/task/", .least = Milliseconds(1000)});
+  TaskQueue q(late, {.prefix = "job/task/", .min_timeout = Milliseconds(1000)});
   q.begin(1, tasks(2));
   late.keep = true;
   const Task task = q.take("a", start_).value();

@@ -26,7 +26,7 @@ Health::Report Health::report(Means means) const {
     if (own < means) continue;
     Finding finding;
     try {
-      finding = look();
+      finding = poll();
     } catch (const std::exception& error) {
       finding = {false, error.what()};
     }
@@ -52,12 +52,12 @@ void Heartbeat::beat(Clock::time_point now) {
   }
 }
 
-Finding Heartbeat::look(const std::string& what, Clock::time_point now) const {
+Finding Heartbeat::poll(const std::string& what, Clock::time_point now) const {
   const std::int64_t last = last_.load();
   if (last == kNever) return {true, fmt::format("no {} is expected", what)};
   const std::int64_t since = std::max<std::int64_t>(milliseconds(now) - last, 0);
-  const std::int64_t most = std::max<std::int64_t>(patience_.count(), 10 * longest_.load());
-  return {since <= most, fmt::format("last {} {} s ago", what, since / 1000)};
+  const std::int64_t max = std::max<std::int64_t>(patience_.count(), 10 * longest_.load());
+  return {since <= max, fmt::format("last {} {} s ago", what, since / 1000)};
 }
 
 }  // namespace trireme::distributed

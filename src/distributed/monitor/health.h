@@ -25,7 +25,7 @@ enum class Means { not_ready, not_alive };
 // Thread-safe.
 class Health {
  public:
-  // report() calls `look` on its own thread; an exception counts as bad. Whatever `look` reads must
+  // report() calls `poll` on its own thread; an exception counts as bad. Whatever `poll` reads must
   // exist as long as report() is called.
   void add(const std::string& name, std::function<Finding()> look, Means means = Means::not_alive);
 
@@ -59,7 +59,7 @@ class Heartbeat {
   void beat(Clock::time_point now = Clock::now());
   void rest() { last_ = kNever; }  // expects no beat until the next one
   // "last step 3 s ago" if `what` is "step". Good while no beat is expected.
-  Finding look(const std::string& what, Clock::time_point now = Clock::now()) const;
+  Finding poll(const std::string& what, Clock::time_point now = Clock::now()) const;
 
  private:
   static constexpr std::int64_t kNever = INT64_MIN;

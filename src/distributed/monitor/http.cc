@@ -29,14 +29,14 @@ using Clock = std::chrono::steady_clock;
 // One connection with limits on the time and the bytes to read.
 class Limited : public httplib::Stream {
  public:
-  Limited(int socket, Clock::time_point end, std::size_t most)
-      : socket_(socket), end_(end), left_(most) {}
+  Limited(int socket, Clock::time_point end, std::size_t max)
+      : socket_(socket), end_(end), left_(max) {}
 
   bool is_readable() const override { return begin_ < size_ || wait(POLLIN); }
   bool is_writable() const override { return wait(POLLOUT); }
-  ssize_t read(char* to, std::size_t most) override {
+  ssize_t read(char* to, std::size_t max) override {
     if (begin_ == size_ && !fill()) return -1;
-    const std::size_t count = std::min(most, size_ - begin_);
+    const std::size_t count = std::min(max, size_ - begin_);
     std::memcpy(to, buffer_.data() + begin_, count);
     begin_ += count;
     return static_cast<ssize_t>(count);

@@ -12,8 +12,8 @@
 #include <random>
 #include <thread>
 
-#include "base/testing/comes_true.h"
 #include "base/testing/error.h"
+#include "base/testing/wait_until.h"
 
 namespace trireme::distributed {
 namespace {
@@ -91,7 +91,7 @@ class Http : public ::testing::Test {
   // While the server is too busy to answer.
   void answers_again() {
     EXPECT_TRUE(
-        comes_true([&] { return get(port(), "/metrics").find(kMetrics) != std::string::npos; }));
+        wait_until([&] { return get(port(), "/metrics").find(kMetrics) != std::string::npos; }));
   }
 
   std::atomic<bool> moves_ = true, well_ = true;

@@ -142,8 +142,8 @@ Security read_etcd_credentials(const std::string& folder, std::int64_t now) {
   return found;
 }
 
-Security obtain_credentials(const std::string& folder, bool first, Milliseconds most) {
-  const auto until = std::chrono::steady_clock::now() + most;
+Security obtain_credentials(const std::string& folder, bool first, Milliseconds timeout) {
+  const auto until = std::chrono::steady_clock::now() + timeout;
   const std::int64_t now = seconds_since_1970();
   if (first && ::access((folder + kAuthority).c_str(), F_OK) != 0) {
     write_credentials(folder, make_credentials(kCredentialDays, now));

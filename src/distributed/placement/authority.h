@@ -34,6 +34,6 @@ Security read_etcd_credentials(const std::string& folder, std::int64_t now);
 
 // Reads the credentials of a folder. If there are none, `first` makes them, and other processes
 // wait. Errors: as read_credentials(); io if there are none in time.
-Security obtain_credentials(const std::string& folder, bool first, Milliseconds most);
+Security obtain_credentials(const std::string& folder, bool first, Milliseconds timeout);
 
 }  // namespace trireme::distributed

@@ -14,7 +14,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr int kMostLaunchers = 1024;
+constexpr int kMaxLaunchers = 1024;
 constexpr int kTorchPort = 29500;  // the default port of torchrun
 
 // The environment variables of one convention.
@@ -27,20 +27,20 @@ class Reader {
     const auto found = variables_.find(name);
     return found == variables_.end() ? "" : found->second;
   }
-  // Errors: usage unless it is an integer from `least` to `most`.
-  int number(const std::string& name, int least, int most) const {
+  // Errors: usage unless it is an integer from `min` to `max`.
+  int number(const std::string& name, int min, int max) const {
     const std::string value = text(name);
     int result = 0;
     const char* const end = value.data() + value.size();
     const auto [at, failed] = std::from_chars(value.data(), end, result);
-    if (failed != std::errc() || at != end || result < least || result > most) {
+    if (failed != std::errc() || at != end || result < min || result > max) {
       fail_usage(
-          fmt::format("{}={}: a whole number from {} to {} is expected", name, value, least, most));
+          fmt::format("{}={}: a whole number from {} to {} is expected", name, value, min, max));
     }
     return result;
   }
-  int number_or(const std::string& name, int least, int most, int otherwise) const {
-    return has(name) ? number(name, least, most) : otherwise;
+  int number_or(const std::string& name, int min, int max, int otherwise) const {
+    return has(name) ? number(name, min, max) : otherwise;
   }
 
  private:
@@ -60,8 +60,8 @@ std::string safe_name(std::string text) {
 // Rank and world from two variables that belong together.
 void read_rank(const Reader& reader, const std::string& rank, const std::string& world,
                Placement& placement) {
-  placement.world = reader.number(world, 1, kMostLaunchers);
-  placement.rank = reader.number(rank, 0, kMostLaunchers - 1);
+  placement.world = reader.number(world, 1, kMaxLaunchers);
+  placement.rank = reader.number(rank, 0, kMaxLaunchers - 1);
   if (placement.rank >= placement.world) {
     fail_usage(
         fmt::format("{}={} is not less than {}={}", rank, placement.rank, world, placement.world));
@@ -86,7 +86,7 @@ std::optional<Placement> by_torch(const Reader& reader) {
   Placement placement;
   placement.by = "RANK and WORLD_SIZE";
   read_rank(reader, "RANK", "WORLD_SIZE", placement);
-  placement.local_rank = reader.number_or("LOCAL_RANK", 0, kMostLaunchers, 0);
+  placement.local_rank = reader.number_or("LOCAL_RANK", 0, kMaxLaunchers, 0);
   // torchrun itself listens at its own port.
   const bool taken = reader.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
   int port = reader.number_or("MASTER_PORT", 1, 65535, kTorchPort);
@@ -100,7 +100,7 @@ std::optional<Placement> by_torch(const Reader& reader) {
     placement.job = safe_name(fmt::format("torch-{}-{}", reader.text("TORCHELASTIC_RUN_ID"),
                                           reader.text("TORCHELASTIC_RESTART_COUNT")));
   }
-  const int local = reader.number_or("LOCAL_WORLD_SIZE", 1, kMostLaunchers, 0);
+  const int local = reader.number_or("LOCAL_WORLD_SIZE", 1, kMaxLaunchers, 0);
   placement.one_host = local == placement.world || is_loopback(placement.master);
   return placement;
 }
@@ -147,9 +147,9 @@ std::optional<Placement> by_paddle(const Reader& reader) {
   Placement placement;
   placement.by = "PaddlePaddle's variables";
   read_rank(reader, "PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM", placement);
-  placement.local_rank = reader.number_or("PADDLE_RANK_IN_NODE", 0, kMostLaunchers, 0);
+  placement.local_rank = reader.number_or("PADDLE_RANK_IN_NODE", 0, kMaxLaunchers, 0);
   placement.one_host =
-      reader.number_or("PADDLE_LOCAL_SIZE", 0, kMostLaunchers, 0) == placement.world;
+      reader.number_or("PADDLE_LOCAL_SIZE", 0, kMaxLaunchers, 0) == placement.world;
   if (reader.has("PADDLE_TRAINER_ENDPOINTS")) {
     read_endpoints(reader, placement);
   } else if (reader.has("PADDLE_MASTER")) {
@@ -170,9 +170,9 @@ std::optional<Placement> by_openmpi(const Reader& reader) {
   Placement placement;
   placement.by = "Open MPI";
   read_rank(reader, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", placement);
-  placement.local_rank = reader.number_or("OMPI_COMM_WORLD_LOCAL_RANK", 0, kMostLaunchers, 0);
+  placement.local_rank = reader.number_or("OMPI_COMM_WORLD_LOCAL_RANK", 0, kMaxLaunchers, 0);
   placement.one_host =
-      reader.number_or("OMPI_COMM_WORLD_LOCAL_SIZE", 1, kMostLaunchers, 0) == placement.world;
+      reader.number_or("OMPI_COMM_WORLD_LOCAL_SIZE", 1, kMaxLaunchers, 0) == placement.world;
   placement.master = master_of(reader, "");
   for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}) {
     if (placement.job.empty() && reader.has(name)) {
@@ -188,8 +188,8 @@ std::optional<Placement> by_pmi(const Reader& reader) {
   Placement placement;
   placement.by = "MPI (PMI)";
   read_rank(reader, "PMI_RANK", "PMI_SIZE", placement);
-  placement.local_rank = reader.number_or("MPI_LOCALRANKID", 0, kMostLaunchers, 0);
-  placement.one_host = reader.number_or("MPI_LOCALNRANKS", 1, kMostLaunchers, 0) == placement.world;
+  placement.local_rank = reader.number_or("MPI_LOCALRANKID", 0, kMaxLaunchers, 0);
+  placement.one_host = reader.number_or("MPI_LOCALNRANKS", 1, kMaxLaunchers, 0) == placement.world;
   placement.master = master_of(reader, "");
   return placement;
 }
@@ -203,8 +203,8 @@ std::optional<Placement> by_slurm(const Reader& reader) {
   Placement placement;
   placement.by = "Slurm";
   read_rank(reader, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", placement);
-  placement.local_rank = reader.number_or("SLURM_LOCALID", 0, kMostLaunchers, 0);
-  placement.one_host = reader.number_or("SLURM_STEP_NUM_NODES", 1, kMostLaunchers * 64, 0) == 1;
+  placement.local_rank = reader.number_or("SLURM_LOCALID", 0, kMaxLaunchers, 0);
+  placement.one_host = reader.number_or("SLURM_STEP_NUM_NODES", 1, kMaxLaunchers * 64, 0) == 1;
   placement.master = master_of(reader, first_host(reader.text("SLURM_STEP_NODELIST")));
   placement.job =
       safe_name(fmt::format("slurm-{}.{}.{}", reader.text("SLURM_JOB_ID"),

@@ -78,14 +78,14 @@ Call::Call(Servers& servers, Work work) : servers_(servers), work_(std::move(wor
 void Call::cut(std::span<const std::uint32_t> units) {
   version_ = servers_.view().map.version();
   const std::vector<int> places = work_.places(servers_.view());
-  const std::size_t most = std::max<std::size_t>(
+  const std::size_t max = std::max<std::size_t>(
       1, servers_.options().part_bytes / std::max<std::size_t>(work_.unit_bytes, 1));
   std::map<int, std::size_t> last;  // the server's part that is being filled
   for (const std::uint32_t unit : units) {
     const int server = places[unit];
     const auto found = last.find(server);
     if (found != last.end() &&
-        (parts_[found->second].units.size() < most || !work_.may_begin(unit))) {
+        (parts_[found->second].units.size() < max || !work_.may_begin(unit))) {
       parts_[found->second].units.push_back(unit);
       continue;
     }

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "distributed/server/call.h"
-#include "distributed/server/marks.h"
+#include "distributed/server/dedup_table.h"
 #include "distributed/server/plan.h"
 
 namespace trireme::distributed {
@@ -120,7 +120,7 @@ struct ParameterClient::State {
     header.sequence = id.is_task ? id.sequence : next_sequence();
   }
   std::uint64_t next_sequence() {
-    if (!open.empty() && sequence + 1 - *open.begin() >= Mark::kWindow) {
+    if (!open.empty() && sequence + 1 - *open.begin() >= DedupWindow::kWindow) {
       fail_usage(
           fmt::format("{} pushes were started since one that is still under way: wait for it first",
                       sequence - *open.begin()));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "distributed/coordination/store.h"
-#include "distributed/server/marks.h"
+#include "distributed/server/dedup_table.h"
 #include "distributed/server/protocol.h"
 #include "distributed/server/slot_map.h"
 #include "distributed/server/spread.h"

@@ -12,8 +12,8 @@
 #include <optional>
 #include <thread>
 
-#include "base/testing/comes_true.h"
 #include "base/testing/error.h"
+#include "base/testing/wait_until.h"
 #include "distributed/server/testing/cluster.h"
 
 namespace trireme::distributed {
@@ -148,7 +148,7 @@ TEST(ParameterClient, StrangersGetNothing) {
   options.deadline = Milliseconds(2000);
   ParameterClient stranger(cluster.network(), options);
   // It contains the last reason, which on a slow machine may be a timeout.
-  EXPECT_TRUE(comes_true([&] {
+  EXPECT_TRUE(wait_until([&] {
     return error_of(ErrorKind::io, [&] { stranger.declare(0, count_table()); }).find("token") !=
            std::string::npos;
   }));
@@ -168,7 +168,7 @@ TEST(ParameterClient, GoesOnWhereItsServerIsNowWhoeverHasTheOldPort) {
         [](const Peer&, const Frame&, const Answer&) {});
   });
   std::thread leader([&] {
-    for (int i = 0; i < 2000 && other->statistics().strangers == 0; ++i) {
+    for (int i = 0; i < 2000 && other->statistics().unauthenticated_peers == 0; ++i) {
       std::this_thread::sleep_for(Milliseconds(5));
     }
     cluster.open_network(1, "127.0.0.1:0");
@@ -178,7 +178,7 @@ TEST(ParameterClient, GoesOnWhereItsServerIsNowWhoeverHasTheOldPort) {
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
   client.lookup(0, ids, rows.data());
   leader.join();
-  EXPECT_GT(other->statistics().strangers, 0u);
+  EXPECT_GT(other->statistics().unauthenticated_peers, 0u);
   EXPECT_NE(cluster.view().addresses[1], old);
 }
 
@@ -417,8 +417,8 @@ TEST(ParameterClient, OfTasksThatAreOverNothingIsTaken) {
     client.pull(0, pulled.data());
     return std::pair(rows[0], pulled[0]);
   };
-  const auto marks = [&] {
-    return cluster.shard(0).statistics().marks + cluster.shard(1).statistics().marks;
+  const auto entries = [&] {
+    return cluster.shard(0).statistics().dedup_bytes + cluster.shard(1).statistics().dedup_bytes;
   };
   const auto over = [&](const TasksOver& tasks, std::uint32_t generation, std::uint64_t leader) {
     return cluster.shard(0).set_tasks_over(tasks, generation, leader) &&
@@ -442,7 +442,9 @@ TEST(ParameterClient, OfTasksThatAreOverNothingIsTaken) {
   // An older report has no effect.
   EXPECT_TRUE(over({2, {}}, 3, 5));
   EXPECT_TRUE(over({1, {{7, 10}}}, 3, 5));
-  EXPECT_EQ(cluster.shard(0).tables().at(0).marks + cluster.shard(1).tables().at(0).marks, 0u);
+  EXPECT_EQ(
+      cluster.shard(0).tables().at(0).dedup_bytes + cluster.shard(1).tables().at(0).dedup_bytes,
+      0u);
   push(9, 1, 2);
   push(7, 2, 0);
   EXPECT_EQ(learned(), std::pair(4 * each, 4.0f));

@@ -17,12 +17,12 @@ int width_of(std::span<const float> weights) {
 }  // namespace
 
 DenseBlock::DenseBlock(const DenseDeclaration& declaration, std::span<const float> weights,
-                       std::size_t most_sources)
+                       std::size_t max_sources)
     : layout_(width_of(weights), declaration.rule, false),
       rule_(declaration.rule),
       mode_(declaration.mode),
       row_(layout_.bytes()),
-      marks_(most_sources) {
+      dedup_(max_sources) {
   layout_.write(weights.data(), row_.data());
   layout_.reset_state(row_.data());
 }
@@ -37,8 +37,8 @@ bool DenseBlock::push(const Source& source, std::uint64_t number,
                       const UpdateStep& step, bool delta) {
   const std::lock_guard lock(mutex_);
   if (number != 0) {
-    if (is_over() || marks_.has(source, number)) return false;
-    marks_.add(source, number);
+    if (is_over() || dedup_.has(source, number)) return false;
+    dedup_.add(source, number);
   }
   if (delta) {
     layout_.add(gradient.data(), row_.data());
@@ -50,17 +50,17 @@ bool DenseBlock::push(const Source& source, std::uint64_t number,
 
 void DenseBlock::forget(const TasksOver& over) {
   const std::lock_guard lock(mutex_);
-  marks_.forget(over);
+  dedup_.forget(over);
 }
 
 void DenseBlock::add_begun(const TasksOver& over, std::set<TaskOf>& to) const {
   const std::lock_guard lock(mutex_);
-  marks_.add_begun(over, to);
+  dedup_.add_begun(over, to);
 }
 
-std::uint64_t DenseBlock::marks_memory() const {
+std::uint64_t DenseBlock::dedup_memory() const {
   const std::lock_guard lock(mutex_);
-  return marks_.memory();
+  return dedup_.memory();
 }
 
 std::uint64_t DenseBlock::step() const {
@@ -78,29 +78,29 @@ void DenseBlock::apply_step(std::uint64_t step, std::span<const float> gradient,
 
 std::string DenseBlock::read() const {
   const std::lock_guard lock(mutex_);
-  const std::vector<MarkEntry> entries = marks_.read();
+  const std::vector<DedupEntry> entries = dedup_.read();
   std::string bytes;
   put(bytes, step_);
   put(bytes, static_cast<std::uint32_t>(entries.size()));
-  for (const MarkEntry& entry : entries) put(bytes, entry);
+  for (const DedupEntry& entry : entries) put(bytes, entry);
   bytes.append(reinterpret_cast<const char*>(row_.data()), row_.size());
   return bytes;
 }
 
 void DenseBlock::insert(PayloadReader& reader) {
   const auto step = reader.value<std::uint64_t>();
-  std::vector<MarkEntry> scratch;
+  std::vector<DedupEntry> scratch;
   const auto entries = reader.values(reader.value<std::uint32_t>(), scratch);
   std::vector<std::byte> bytes;
   const auto row = reader.values(row_.size(), bytes);
   reader.end();
-  for (const MarkEntry& entry : entries) {
+  for (const DedupEntry& entry : entries) {
     if (entry.slot != 0 || entry.kind > 1)
       fail_data("a block of a dense parameter with marks that are none");
   }
   const std::lock_guard lock(mutex_);
   step_ = step;
-  marks_.assign(entries);
+  dedup_.assign(entries);
   std::memcpy(row_.data(), row.data(), row.size());
 }
 
@@ -114,7 +114,7 @@ void DenseBlock::set_content(std::string_view bytes) {
   const std::lock_guard lock(mutex_);
   std::memcpy(row_.data(), bytes.data(), bytes.size());
   step_ = 0;
-  marks_.assign({});
+  dedup_.assign({});
 }
 
 std::size_t DenseBlock::content_bytes(const DenseDeclaration& declaration, std::size_t floats) {

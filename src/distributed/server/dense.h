@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "distributed/server/marks.h"
+#include "distributed/server/dedup_table.h"
 #include "distributed/server/protocol.h"
 #include "distributed/table/rules.h"
 
@@ -19,7 +19,7 @@ namespace trireme::distributed {
 class DenseBlock {
  public:
   DenseBlock(const DenseDeclaration& declaration, std::span<const float> weights,
-             std::size_t most_sources);
+             std::size_t max_sources);
 
   std::size_t size() const { return layout_.width(); }
   Mode mode() const { return mode_; }
@@ -28,10 +28,10 @@ class DenseBlock {
   // `is_over` is called when no mark can be forgotten any more. Number 0 is always applied.
   bool push(const Source& source, std::uint64_t number, const std::function<bool()>& is_over,
             std::span<const float> gradient, const UpdateStep& step, bool delta);
-  // As Marks.
+  // As DedupTable.
   void forget(const TasksOver& over);
   void add_begun(const TasksOver& over, std::set<TaskOf>& to) const;
-  std::uint64_t marks_memory() const;
+  std::uint64_t dedup_memory() const;
   // Of a synchronous block: the last applied step.
   std::uint64_t step() const;
   void apply_step(std::uint64_t step, std::span<const float> gradient, const UpdateStep& numbers);
@@ -52,7 +52,7 @@ class DenseBlock {
   const Mode mode_;
   std::vector<std::byte> row_;
   std::uint64_t step_ = 0;
-  WholeMarks marks_;
+  WholeDedupTable dedup_;
 };
 
 }  // namespace trireme::distributed

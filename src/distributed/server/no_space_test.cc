@@ -57,7 +57,7 @@ class NoSpaceOn : public ::testing::Test {
     if (limited) declaration.options.memory_limit = 64 << 10;
     return declaration;
   }
-  static SparseTable twin(Mode mode) { return SparseTable(table(false, mode).options); }
+  static SparseTable reference(Mode mode) { return SparseTable(table(false, mode).options); }
   // Of one row each.
   static std::vector<float> ones() { return std::vector<float>(kWidth, 1); }
   void wait_until_full() {
@@ -101,7 +101,7 @@ TEST_F(NoSpaceOn, AServerThatIsPushedToIsWaitedFor) {
   disk_.make_room();
   pushing.get();
   EXPECT_FALSE(cluster_->shard(0).disk_full());
-  SparseTable one = twin(Mode::asynchronous);
+  SparseTable one = reference(Mode::asynchronous);
   for (Id id = 0; id < kRows; ++id) one.update(std::vector<Id>{id}, ones().data(), {.rate = 1});
   EXPECT_EQ(client.digest(0), one.digest());
 }
@@ -130,7 +130,7 @@ TEST_F(NoSpaceOn, AStepOfAllIsAppliedWhenThereIsRoom) {
   training.get();
   EXPECT_FALSE(cluster_->shard(0).is_broken());
   EXPECT_GT(answered(Op::finish_step, Code::no_space), 0u);
-  SparseTable one = twin(Mode::synchronous);
+  SparseTable one = reference(Mode::synchronous);
   for (Id id = 0; id < kRows; ++id) one.update(std::vector<Id>{id}, ones().data(), {.rate = 1});
   EXPECT_EQ(client.digest(0), one.digest());
   EXPECT_EQ(client.digest(1), one.digest());

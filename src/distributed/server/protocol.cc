@@ -126,8 +126,8 @@ DenseDeclaration dense_declaration(PayloadReader& reader) {
   declaration.columns = reader.value<std::int64_t>();
   declaration.rule = get_rule(reader);
   declaration.mode = get_enum(reader, Mode::geo);
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  if (declaration.rows < 1 || declaration.columns < 1 || declaration.rows > kMost ||
+  constexpr std::int64_t kMax = std::int64_t{1} << 40;
+  if (declaration.rows < 1 || declaration.columns < 1 || declaration.rows > kMax ||
       declaration.columns > static_cast<std::int64_t>(kLargestBlock / sizeof(float))) {
     fail_usage(fmt::format("dense parameter '{}' of {} x {}: rows have 1 to {} floats",
                            declaration.name, declaration.rows, declaration.columns,

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "distributed/server/marks.h"
+#include "distributed/server/dedup_table.h"
 #include "distributed/table/options.h"
 #include "distributed/transport/frame.h"
 
@@ -81,9 +81,9 @@ struct DenseDeclaration {
   Mode mode = Mode::asynchronous;
 };
 
-inline constexpr std::uint32_t kMostTables =
+inline constexpr std::uint32_t kMaxTables =
     4096;  // limit of the numbers of tables, and of dense parameters
-inline constexpr std::uint32_t kMostBlocks = 1u << 20;   // in a dense parameter
+inline constexpr std::uint32_t kMaxBlocks = 1u << 20;    // in a dense parameter
 inline constexpr std::size_t kLargestBlock = 15u << 20;  // bytes of its weights, and of its state
 
 // Equal declarations are equal bytes. Errors of the parsers: data for other bytes; usage for
@@ -116,7 +116,7 @@ void put(std::string& to, const T& value) {
 }
 
 // The request of read_slots, and the header of its answer, which insert_slots accepts unchanged.
-// Marks of pushes, the steps of the slots, and blocks of rows, one slot each, follow.
+// DedupTable of pushes, the steps of the slots, and blocks of rows, one slot each, follow.
 struct SlotsAsked {
   SlotRange slots;
   std::uint64_t bytes = 0;  // approximate size of the answer, at most kLargestPage; 0: 1 MiB
@@ -126,7 +126,7 @@ struct SlotsAsked {
 inline constexpr std::uint64_t kLargestPage = 8u << 20;
 struct SlotsHead {
   SlotRange slots;
-  std::uint32_t marks = 0, blocks = 0;
+  std::uint32_t dedup_entries = 0, blocks = 0;
   std::uint32_t parts = 0;  // kInside, kUnfinished
   std::uint32_t zero = 0;
   std::uint64_t until = 0;  // the last id of an unfinished slot

@@ -22,9 +22,9 @@ void check_numbers(const StepNumbers& numbers) {
 }
 
 void check_number(std::uint32_t number) {
-  if (number >= kMostTables) {
+  if (number >= kMaxTables) {
     fail_usage(
-        fmt::format("number {} of a table or parameter; they are below {}", number, kMostTables));
+        fmt::format("number {} of a table or parameter; they are below {}", number, kMaxTables));
   }
 }
 
@@ -256,7 +256,7 @@ bool Shard::set_tasks_over(const TasksOver& over, std::uint32_t generation, std:
     if (!more) return true;
     over_ = std::make_shared<const TasksOver>(over);
   }
-  for (const auto& [number, table] : tables_) table->marks.forget(over);
+  for (const auto& [number, table] : tables_) table->dedup.forget(over);
   for (const auto& [number, dense] : dense_) {
     for (const auto& [block, values] : dense->blocks) values->forget(over);
   }
@@ -266,7 +266,7 @@ bool Shard::set_tasks_over(const TasksOver& over, std::uint32_t generation, std:
 std::set<TaskOf> Shard::begun_tasks(const TasksOver& over) const {
   std::set<TaskOf> begun;
   const auto lock = shared();
-  for (const auto& [number, table] : tables_) table->marks.add_begun(over, begun);
+  for (const auto& [number, table] : tables_) table->dedup.add_begun(over, begun);
   for (const auto& [number, dense] : dense_) {
     for (const auto& [block, values] : dense->blocks) values->add_begun(over, begun);
   }
@@ -357,7 +357,7 @@ void Shard::declare(std::uint32_t number, const TableDeclaration& declaration, s
 Frame Shard::declare_dense(const Frame& request) {
   const std::uint32_t number = request.header.table, block = request.header.count;
   check_number(number);
-  if (block >= kMostBlocks) fail_usage("a dense parameter has fewer than 2^20 blocks");
+  if (block >= kMaxBlocks) fail_usage("a dense parameter has fewer than 2^20 blocks");
   PayloadReader reader(request.payload);
   const DenseDeclaration declaration = dense_declaration(reader);
   std::vector<float> scratch;
@@ -479,16 +479,16 @@ Frame Shard::apply_once(const Frame& request, Table& table, const Once& what, co
   } else if (is_over(source, header.sequence)) {
     ids = {};
   } else {
-    const auto marks = table.marks.of(source);
-    const std::lock_guard lock(marks->mutex);
+    const auto applied = table.dedup.of(source);
+    const std::lock_guard lock(applied->mutex);
     if (is_over(source, header.sequence)) {  // since then, and its marks may be gone
       ids = {};
-    } else if (!marks->is_new(header.sequence)) {
-      keep_rows(ids, values, [&](int slot) { return !marks->has(slot, header.sequence); });
+    } else if (!applied->is_new(header.sequence)) {
+      keep_rows(ids, values, [&](int slot) { return !applied->has(slot, header.sequence); });
     }
     if (!ids.empty()) {
       apply(ids, values);
-      marks->add(header.sequence, [ids](const auto& each) {
+      applied->add(header.sequence, [ids](const auto& each) {
         for (const Id id : ids) each(slot_of(id));
       });
     }
@@ -557,11 +557,11 @@ ShardStatistics Shard::statistics() const {
   ShardStatistics result = {c.lookups,    c.pushes,    c.rows_read, c.rows_pushed,
                             c.duplicates, c.wrong_map, c.stale,     c.steps};
   for (const auto& [number, table] : tables_) {
-    result.forgotten += table->marks.forgotten();
-    result.marks += table->marks.memory();
+    result.forgotten += table->dedup.forgotten();
+    result.dedup_bytes += table->dedup.memory();
   }
   for (const auto& [number, dense] : dense_) {
-    for (const auto& [block, values] : dense->blocks) result.marks += values->marks_memory();
+    for (const auto& [block, values] : dense->blocks) result.dedup_bytes += values->dedup_memory();
   }
   const std::lock_guard steps_lock(steps_mutex_);
   result.held = held_bytes_;
@@ -584,7 +584,7 @@ std::vector<TableReport> Shard::tables() const {
   std::vector<TableReport> reports;
   for (const auto& [number, table] : tables_) {
     reports.push_back(
-        {number, table->declaration.options.name, table->rows.statistics(), table->marks.memory()});
+        {number, table->declaration.options.name, table->rows.statistics(), table->dedup.memory()});
   }
   return reports;
 }

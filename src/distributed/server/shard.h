@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "distributed/server/dedup_table.h"
 #include "distributed/server/dense.h"
-#include "distributed/server/marks.h"
 #include "distributed/server/protocol.h"
 #include "distributed/server/slot_map.h"
 #include "distributed/server/steps.h"
@@ -39,7 +39,7 @@ struct ShardStatistics {
   std::uint64_t steps = 0;                 // applied synchronous steps
   std::uint64_t held = 0;                  // bytes of waiting gradients
   std::uint64_t forgotten = 0;             // sources beyond the limit
-  std::uint64_t marks = 0;                 // bytes of marks of pushes
+  std::uint64_t dedup_bytes = 0;           // bytes of marks of pushes
 };
 
 // The number of requests of an operation with an answer code.
@@ -53,7 +53,7 @@ struct TableReport {
   std::uint32_t number = 0;
   std::string name;
   TableStatistics statistics;
-  std::uint64_t marks = 0;  // bytes
+  std::uint64_t dedup_bytes = 0;  // bytes
 };
 
 class Shard {
@@ -93,7 +93,7 @@ class Shard {
 
   Declarations declarations() const;
   // Replaces everything: empty tables and parameters of these declarations; then insert the blocks.
-  // Marks of pushes are removed. Steps continue after step 0, and the clocks of tables from this
+  // DedupTable of pushes are removed. Steps continue after step 0, and the clocks of tables from this
   // tick. Invalidates pointers of table(). Errors: data, usage.
   void replace(const Declarations& declared, std::uint16_t clock = 0);
   // Advances the clocks of tables to this tick; tables declared later start with it.

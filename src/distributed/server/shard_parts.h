@@ -21,13 +21,13 @@ struct Shard::Counters {
 
 struct Shard::Table {
   Table(const TableDeclaration& d, std::string b, const TableOptions& options, std::size_t sources)
-      : declaration(d), bytes(std::move(b)), rows(options), marks(sources) {}
+      : declaration(d), bytes(std::move(b)), rows(options), dedup(sources) {}
   std::size_t width() const { return static_cast<std::size_t>(declaration.options.width); }
 
   const TableDeclaration declaration;
   const std::string bytes;  // of the declaration
   SparseTable rows;
-  Marks marks;
+  DedupTable dedup;
 };
 
 struct Shard::Dense {

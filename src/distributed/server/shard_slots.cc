@@ -70,15 +70,15 @@ Frame Shard::read_slots(const Frame& request) {
   const auto asked = reader.value<SlotsAsked>();
   reader.end();
   check_range(asked.slots);
-  const std::uint64_t most = std::min(asked.bytes == 0 ? kPage : asked.bytes, kLargestPage);
+  const std::uint64_t max_bytes = std::min(asked.bytes == 0 ? kPage : asked.bytes, kLargestPage);
   const std::uint64_t row = sizeof(Id) + table.rows.row_bytes();
   SlotsHead head{.slots = {asked.slots.first, asked.slots.first},
                  .parts = asked.inside != 0 ? kInside : 0};
   SlotsPage page;
   ReadOptions options;
   if (asked.inside != 0) options.after = asked.after;
-  while (head.slots.last < asked.slots.last && page.content.size() < most) {
-    options.most = (most - page.content.size()) / row + 1;
+  while (head.slots.last < asked.slots.last && page.content.size() < max_bytes) {
+    options.max_rows = (max_bytes - page.content.size()) / row + 1;
     const std::optional<Id> until = read_slot(table, head.slots.last++, options, page);
     options.after.reset();
     if (!until) continue;
@@ -88,13 +88,13 @@ Frame Shard::read_slots(const Frame& request) {
   }
   // The first of these also has everything of a slot besides rows.
   const int begun = head.slots.first + (asked.inside != 0 ? 1 : 0);
-  const auto marks = table.marks.read(begun, std::max(begun, head.slots.last));
-  head.marks = static_cast<std::uint32_t>(marks.size());
+  const auto entries = table.dedup.read(begun, std::max(begun, head.slots.last));
+  head.dedup_entries = static_cast<std::uint32_t>(entries.size());
   head.blocks = page.blocks;
   Frame answer = answer_to(request);
   answer.header.count = page.rows;
   *answer.payload.extend<SlotsHead>(1) = head;
-  append_all(answer.payload, marks);
+  append_all(answer.payload, entries);
   {
     const std::lock_guard lock(steps_mutex_);
     append_all(answer.payload, std::vector(slot_steps_.begin() + begun,
@@ -144,13 +144,14 @@ Frame Shard::insert_slots(const Frame& request) {
   check_not_owned(head.slots.first, head.slots.last, "replaced");
   const int begun = head.slots.first + ((head.parts & kInside) != 0 ? 1 : 0);
   const int end = std::max(begun, head.slots.last);
-  std::vector<MarkEntry> marks_copy;
+  std::vector<DedupEntry> entries_copy;
   std::vector<std::uint64_t> steps_copy;
-  const auto marks = reader.values(head.marks, marks_copy);
+  const auto entries = reader.values(head.dedup_entries, entries_copy);
   const auto steps = reader.values(static_cast<std::size_t>(end - begun), steps_copy);
-  for (const MarkEntry& mark : marks) {
-    const bool here = mark.slot == MarkEntry::kNoSlot || (mark.slot >= begun && mark.slot < end);
-    if (!here || mark.kind >= Source::kKinds) {
+  for (const DedupEntry& entry : entries) {
+    const bool here =
+        entry.slot == DedupEntry::kNoSlot || (entry.slot >= begun && entry.slot < end);
+    if (!here || entry.kind >= Source::kKinds) {
       fail_data("slots with marks that are none of theirs");
     }
   }
@@ -165,8 +166,8 @@ Frame Shard::insert_slots(const Frame& request) {
     table.rows.insert(block);
   }
   reader.end();
-  table.marks.drop(begun, end);
-  table.marks.insert(marks);
+  table.dedup.drop(begun, end);
+  table.dedup.insert(entries);
   const std::lock_guard lock(steps_mutex_);
   std::copy(steps.begin(), steps.end(), slot_steps_.begin() + begun);
   return answer_to(request);
@@ -177,7 +178,7 @@ Frame Shard::drop_slots(const Frame& request) {
   const SlotRange slots = requested_slots(request);
   check_not_owned(slots.first, slots.last, "dropped");
   table.rows.drop(slots.first, slots.last);
-  table.marks.drop(slots.first, slots.last);
+  table.dedup.drop(slots.first, slots.last);
   return answer_to(request);
 }
 
@@ -252,7 +253,7 @@ Frame Shard::tell(const Frame& request) {
     const TableStatistics s = table->rows.statistics();
     text += fmt::format(
         "table{{number={}}} rows {} on_disk {} not_admitted {} dropped {} memory {}\n", number,
-        s.rows, s.on_disk, s.not_admitted, s.dropped, s.memory + table->marks.memory());
+        s.rows, s.on_disk, s.not_admitted, s.dropped, s.memory + table->dedup.memory());
   }
   answer.payload.append(std::move(text));
   return answer;

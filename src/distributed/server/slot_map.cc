@@ -20,8 +20,8 @@ struct Head {
 constexpr std::size_t kBytes = sizeof(Head) + 2 * kSlots + sizeof(std::uint32_t);
 
 void check_servers(int servers) {
-  if (servers < 1 || servers > kMostServers) {
-    fail_usage(fmt::format("slots are spread over 1 to {} servers, not {}", kMostServers, servers));
+  if (servers < 1 || servers > kMaxServers) {
+    fail_usage(fmt::format("slots are spread over 1 to {} servers, not {}", kMaxServers, servers));
   }
 }
 
@@ -82,7 +82,7 @@ SlotMap SlotMap::moved_to(int servers) const {
 }
 
 SlotMap SlotMap::moved(int first, int last, int server) const {
-  if (first < 0 || last < first || last > kSlots || server < 0 || server >= kMostServers) {
+  if (first < 0 || last < first || last > kSlots || server < 0 || server >= kMaxServers) {
     fail_usage(fmt::format("slots [{}, {}) cannot move to server {}", first, last, server));
   }
   SlotMap next = *this;
@@ -113,7 +113,7 @@ SlotMap SlotMap::from_bytes(std::string_view bytes) {
   if (std::memcmp(head.magic, "TRSM", 4) != 0 || head.format != 1)
     fail_data("bytes that are no slot map");
   if (crc32c(bytes.substr(0, kBytes - sizeof sum)) != sum) fail_data("a slot map that is damaged");
-  if (head.servers > kMostServers) fail_data("a slot map of too many servers");
+  if (head.servers > kMaxServers) fail_data("a slot map of too many servers");
   SlotMap map;
   map.version_ = head.version;
   map.servers_ = static_cast<int>(head.servers);

@@ -11,7 +11,7 @@
 
 namespace trireme::distributed {
 
-inline constexpr int kMostServers = 4096;
+inline constexpr int kMaxServers = 4096;
 
 // A value. Servers are numbered from 0; every change is a new version.
 class SlotMap {
@@ -19,7 +19,7 @@ class SlotMap {
   // Version 0: no server has any slot.
   SlotMap() { owners_.fill(kNobody); }
   // Shares differ by at most one slot; each is a run of adjacent slots. Errors: usage unless 1 to
-  // kMostServers.
+  // kMaxServers.
   static SlotMap balanced(int servers, std::uint32_t version = 1);
   // The next version on servers 0 to servers - 1: balanced, with the fewest moves.
   SlotMap moved_to(int servers) const;

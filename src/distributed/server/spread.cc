@@ -37,9 +37,9 @@ std::vector<int> spread_by_size(const std::vector<DenseBlockPlace>& blocks, int 
   std::vector<std::uint64_t> load(static_cast<std::size_t>(servers));
   std::vector<int> places(blocks.size());
   for (const std::size_t i : order) {
-    const auto least = std::min_element(load.begin(), load.end());
-    *least += blocks[i].bytes;
-    places[i] = static_cast<int>(least - load.begin());
+    const auto lowest = std::min_element(load.begin(), load.end());
+    *lowest += blocks[i].bytes;
+    places[i] = static_cast<int>(lowest - load.begin());
   }
   return places;
 }

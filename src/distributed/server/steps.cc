@@ -21,11 +21,11 @@ std::vector<Answer> Steps::begin(std::uint32_t generation, int members) {
 
 void Steps::check(std::uint64_t step, std::uint64_t applied) const {
   constexpr std::uint64_t kBehind = 1024, kLast = std::uint64_t{1} << 48;
-  std::uint64_t most = applied == 0 ? kLast : applied + kBehind;
-  if (first_ != 0) most = std::max(finished_by_all(), first_ - 1) + 1;
-  if (step > most) {
+  std::uint64_t max = applied == 0 ? kLast : applied + kBehind;
+  if (first_ != 0) max = std::max(finished_by_all(), first_ - 1) + 1;
+  if (step > max) {
     fail_usage(fmt::format("a member has finished step {}, but no member can be beyond step {}",
-                           step, most));
+                           step, max));
   }
 }
 

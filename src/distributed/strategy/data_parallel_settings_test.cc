@@ -100,7 +100,7 @@ std::vector<Values> together(int members, const Told& told, int steps) {
       DataParallelOptions how;
       how.group = {.prefix = "job/ring/",
                    .name = "member_" + std::to_string(rank),
-                   .least = static_cast<std::size_t>(members)};
+                   .min_members = static_cast<std::size_t>(members)};
       DataParallel parallel(*store, how, model.program, model.x);
       TrainerOptions options = model.options(told);
       parallel.extend(options);

@@ -74,12 +74,12 @@ struct Model {
 };
 
 struct Member {
-  Member(Store& store, const std::string& name, std::size_t least, bool normalised = false)
+  Member(Store& store, const std::string& name, std::size_t min_members, bool normalised = false)
       : model(normalised),
-        parallel(
-            store,
-            {.group = {.prefix = "job/ring/", .name = name, .least = least}, .bucket_bytes = 200},
-            model.program, model.x) {
+        parallel(store,
+                 {.group = {.prefix = "job/ring/", .name = name, .min_members = min_members},
+                  .bucket_bytes = 200},
+                 model.program, model.x) {
     TrainerOptions options = model.options();
     parallel.extend(options);
     model.trainer.emplace(model.program, options);

@@ -168,7 +168,7 @@ Tensor ServerTraining::read_table(const std::string& name) {
   return all;
 }
 
-void ServerTraining::bring_home() {
+void ServerTraining::gather_tables() {
   for (const auto& [key, table] : tables_) {
     const Tensor rows = read_table(key);
     ir::Value* const parameter = program_.ir().add_parameter(
@@ -505,8 +505,8 @@ void ServerTraining::push_dense(const std::string& key, Operands operands) {
   pushes_.back().push_back(std::move(push));
 }
 
-void ServerTraining::wait_for_pushes(std::size_t most) {
-  while (pushes_.size() > most) {
+void ServerTraining::wait_for_pushes(std::size_t max) {
+  while (pushes_.size() > max) {
     for (const auto& push : pushes_.front()) push->underway->wait();
     pushes_.pop_front();
   }

@@ -89,9 +89,9 @@ class ServerTraining {
   void push_deltas();
   // Geo: drops the local changes and pulls the parameters of the servers. Call it after a step.
   void forget_deltas();
-  // The number of steps with pushes in flight; and a wait until at most `most` remain.
+  // The number of steps with pushes in flight; and a wait until at most `max` remain.
   std::size_t unfinished() const { return pushes_.size(); }
-  void wait_for_pushes(std::size_t most = 0);
+  void wait_for_pushes(std::size_t max = 0);
   // Waits for all pushes and pulls the newest dense parameters, before evaluating or saving.
   void settle();
 
@@ -107,7 +107,7 @@ class ServerTraining {
   // Call it after training: tables become parameters of the Program and the Trainer again, with the
   // rows of the servers, and lookups become gathers. So the model is saved as from one process. No
   // training is possible afterwards. Errors: as the client.
-  void bring_home();
+  void gather_tables();
 
  private:
   struct Table {

@@ -358,7 +358,7 @@ TEST(ServerTraining, BringsTablesHome) {
   const double by_servers = model.trainer->evaluate(data::from_tensors(batch).batch(60))["loss"];
   EXPECT_THAT(model.program.str(), HasSubstr("servers.look_up"));
 
-  member.training.bring_home();
+  member.training.gather_tables();
   EXPECT_THAT(model.program.str(), Not(HasSubstr("servers.look_up")));
   const Tensor rows = model.parameter(kTable);
   const std::vector<float> theirs = rows_of(member.client);

@@ -61,8 +61,8 @@ std::span<Batch::Sum> Batch::merge(int number, const float* rows, std::size_t wi
 
 std::span<Batch::Sum> Batch::sums(int number, const float* rows, std::size_t width) {
   // Every second row at most begins a sum.
-  const std::size_t most = group(number).size() / 2 * width;
-  if (added_.size() < most) added_.resize(most);
+  const std::size_t max = group(number).size() / 2 * width;
+  if (added_.size() < max) added_.resize(max);
   float* next = added_.data();
   return merge(number, rows, width, [&](Sum& sum, const float* values) {
     if (sum.times == 1) {

@@ -67,7 +67,7 @@ bool SparseTable::read(int first, int last, const ReadOptions& options,
   if (options.rows == 0) fail_usage("a block of a sparse table must hold at least 1 row");
   if (options.clear) state.cleared_marks.fetch_or(mark_bit(*options.clear));
   const auto by_id = [](std::uint64_t a, std::uint64_t b) { return id_of(a) < id_of(b); };
-  std::uint64_t left = options.most;
+  std::uint64_t left = options.max_rows;
   bool whole = true;
   std::vector<std::uint64_t> hashes;
   for (int slot = first; slot < last && whole; ++slot) {

@@ -68,7 +68,7 @@ TEST(SparseTableBlocks, ComeInPagesOfAsManyRowsAsAreAskedFor) {
   for (std::uint64_t i = 0; i < 50; ++i) ids.push_back(id_of(((3 + i % 2) << 50) + 7 * i));
   look_up(table, ids, Create::yes);
   std::vector<std::vector<Id>> pages;
-  ReadOptions options{.rows = 4, .most = 9};
+  ReadOptions options{.rows = 4, .max_rows = 9};
   const auto read = [&](int first) {
     pages.emplace_back();
     return table.read(first, 5, options, [&](const RowBlock& block) {
@@ -86,7 +86,7 @@ TEST(SparseTableBlocks, ComeInPagesOfAsManyRowsAsAreAskedFor) {
   std::sort(ids.begin(), ids.end(),
             [](Id a, Id b) { return std::pair(slot_of(a), a) < std::pair(slot_of(b), b); });
   EXPECT_EQ(all, ids);
-  options = {.most = 50};
+  options = {.max_rows = 50};
   EXPECT_TRUE(read(3)) << "all, and no more";
 }
 

@@ -13,7 +13,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr std::size_t kMostSpilled = 4096;  // rows in one write, for which a lock is held
+constexpr std::size_t kMaxSpilled = 4096;  // rows in one write, for which a lock is held
 
 }  // namespace
 
@@ -114,26 +114,26 @@ void SparseTable::State::make_room(std::size_t rows) {
     std::size_t spilled = 0;
     do {
       const std::lock_guard lock(group.mutex);
-      spilled = spill(group, std::min(left, kMostSpilled));
+      spilled = spill(group, std::min(left, kMaxSpilled));
       left -= spilled;
-    } while (left > 0 && spilled == kMostSpilled);
+    } while (left > 0 && spilled == kMaxSpilled);
     if (left > 0) spill_hand = (spill_hand + 1) % kGroups;
   }
 }
 
-std::size_t SparseTable::State::spill(SlotGroup& group, std::size_t most) {
+std::size_t SparseTable::State::spill(SlotGroup& group, std::size_t max_rows) {
   std::vector<IndexEntry*> cold;
-  for (std::size_t i = 0; i < kSlotsPerGroup && cold.size() < most; ++i) {
+  for (std::size_t i = 0; i < kSlotsPerGroup && cold.size() < max_rows; ++i) {
     for (IndexEntry& entry : group.slots[group.hand]) {
       if (entry.row >= kNotAdmitted) continue;
       if ((entry.flags & kReferenced) != 0) {
         entry.flags &= static_cast<std::uint16_t>(~kReferenced);
-      } else if (cold.size() < most) {
+      } else if (cold.size() < max_rows) {
         cold.push_back(&entry);
       }
     }
     // A slot of which not all fitted in is looked at again.
-    if (cold.size() < most) group.hand = (group.hand + 1) % kSlotsPerGroup;
+    if (cold.size() < max_rows) group.hand = (group.hand + 1) % kSlotsPerGroup;
   }
   if (cold.empty()) return 0;
   std::string records;

@@ -38,7 +38,7 @@ TableOptions without_limit(TableOptions options) {
 // The same calls at random for both; returns how many rows lay on disk at most.
 std::uint64_t use_both(SparseTable& a, SparseTable& b, unsigned seed, int steps) {
   Batches batches(seed);
-  std::uint64_t most = 0;
+  std::uint64_t largest = 0;
   for (int step = 1; step <= steps; ++step) {
     const std::vector<Id> ids = batches.ids(batches.below(50), kDifferent);
     const std::vector<float> values = batches.floats(ids.size() * 5);
@@ -57,29 +57,29 @@ std::uint64_t use_both(SparseTable& a, SparseTable& b, unsigned seed, int steps)
       if (step % 90 == 0) table->drop(5000, 6000);
     }
     EXPECT_EQ(rows[0], rows[1]) << "step " << step;
-    most = std::max(most, a.statistics().on_disk);
+    largest = std::max(largest, a.statistics().on_disk);
   }
-  return most;
+  return largest;
 }
 
 TEST(ColdRows, GiveTheSameBits) {
   for (const RowRule& rule : {RowRule::adagrad(), RowRule::adam()}) {
     const TestDirectory directory;
     const TableOptions options = limited_options(directory.path() + "/cold", rule);
-    SparseTable table(options), twin(without_limit(options));
-    EXPECT_GT(use_both(table, twin, 3, 90), 100u);
-    expect_same_blocks(all_blocks(table), all_blocks(twin));
-    EXPECT_EQ(table.digest(), twin.digest());
+    SparseTable table(options), reference(without_limit(options));
+    EXPECT_GT(use_both(table, reference, 3, 90), 100u);
+    expect_same_blocks(all_blocks(table), all_blocks(reference));
+    EXPECT_EQ(table.digest(), reference.digest());
     EXPECT_LE(table.statistics().memory, options.memory_limit);
     // Changes of rows that have left memory are reported, too.
     all_blocks(table, {.clear = 2});
-    all_blocks(twin, {.clear = 2});
-    EXPECT_GT(use_both(table, twin, 4, 60), 100u);
-    expect_same_blocks(all_blocks(table, {.changed = 2}), all_blocks(twin, {.changed = 2}));
-    EXPECT_EQ(table.take_removed(2, 0, kSlots), twin.take_removed(2, 0, kSlots));
+    all_blocks(reference, {.clear = 2});
+    EXPECT_GT(use_both(table, reference, 4, 60), 100u);
+    expect_same_blocks(all_blocks(table, {.changed = 2}), all_blocks(reference, {.changed = 2}));
+    EXPECT_EQ(table.take_removed(2, 0, kSlots), reference.take_removed(2, 0, kSlots));
     // A block goes in over rows on disk.
-    for (const RowBlock& block : all_blocks(twin)) table.insert(block);
-    EXPECT_EQ(table.digest(), twin.digest());
+    for (const RowBlock& block : all_blocks(reference)) table.insert(block);
+    EXPECT_EQ(table.digest(), reference.digest());
   }
 }
 
@@ -116,10 +116,10 @@ TEST(ColdRows, ServeThreadsAtOnce) {
 TEST(ColdRows, AreGoneWithTheirProcess) {
   const TestDirectory directory;
   const TableOptions options = limited_options(directory.path() + "/cold");
-  SparseTable twin(without_limit(options));
+  SparseTable reference(without_limit(options));
   {
     SparseTable table(options);
-    use_both(table, twin, 5, 40);
+    use_both(table, reference, 5, 40);
     EXPECT_GT(table.statistics().on_disk, 0u);
   }
   SparseTable table(options);
@@ -169,7 +169,7 @@ TableOptions large_rows(const std::string& folder) {
 }
 
 // Updates new rows until the disk refuses; then all that went before is there. Returns the error.
-std::string fill(SparseTable& table, SparseTable& twin) {
+std::string fill(SparseTable& table, SparseTable& reference) {
   const std::vector<float> gradient(1024, 1);
   for (Id id = 0; id < 2000; ++id) {
     const std::vector<Id> ids = {id};
@@ -181,11 +181,11 @@ std::string fill(SparseTable& table, SparseTable& twin) {
     }
     EXPECT_EQ(table.is_disk_full(), error != "no error");
     if (error != "no error") {
-      EXPECT_EQ(table.digest(), twin.digest());
-      expect_same_blocks(all_blocks(table), all_blocks(twin));
+      EXPECT_EQ(table.digest(), reference.digest());
+      expect_same_blocks(all_blocks(table), all_blocks(reference));
       return error;
     }
-    twin.update(ids, gradient.data(), {.rate = 1});
+    reference.update(ids, gradient.data(), {.rate = 1});
   }
   return "no error";
 }
@@ -194,8 +194,8 @@ TEST(ColdRows, LoseNothingAtTheLimitOfTheDisk) {
   const TestDirectory directory;
   TableOptions options = large_rows(directory.path() + "/cold");
   options.disk.limit = 250 << 10;
-  SparseTable table(options), twin(without_limit(options));
-  const std::string error = fill(table, twin);
+  SparseTable table(options), reference(without_limit(options));
+  const std::string error = fill(table, reference);
   EXPECT_THAT(error, HasSubstr("cannot write cold rows in " + directory.path() + "/cold"));
   EXPECT_THAT(error, HasSubstr("no row is lost"));
 }
@@ -213,15 +213,15 @@ TEST(ColdRows, LoseNothingWhenTheDiskIsFull) {
   {
     write_file_atomically(ballast, std::string(7 << 19, 'x'));
     const TableOptions options = large_rows(directory.path() + "/cold");
-    SparseTable table(options), twin(without_limit(options));
-    EXPECT_THAT(fill(table, twin), HasSubstr("No space left on device"));
+    SparseTable table(options), reference(without_limit(options));
+    EXPECT_THAT(fill(table, reference), HasSubstr("No space left on device"));
     // With room again, all goes on.
     std::filesystem::remove(ballast);
     const std::vector<Id> ids = {0, 1, 5000};
     const std::vector<float> gradients(3 * 1024, 2);
     table.update(ids, gradients.data(), {.rate = 1});
-    twin.update(ids, gradients.data(), {.rate = 1});
-    EXPECT_EQ(table.digest(), twin.digest());
+    reference.update(ids, gradients.data(), {.rate = 1});
+    EXPECT_EQ(table.digest(), reference.digest());
     EXPECT_FALSE(table.statistics().disk_full);
   }
 }

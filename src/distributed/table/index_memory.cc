@@ -8,7 +8,7 @@ namespace trireme::distributed {
 namespace {
 
 int order_of(std::size_t bytes) {
-  return std::countr_zero(bytes) - std::countr_zero(IndexMemory::kLeast);
+  return std::countr_zero(bytes) - std::countr_zero(IndexMemory::kMin);
 }
 
 // Chunks begin at multiples of their size, so buddies differ in one bit of their address.
@@ -41,7 +41,7 @@ std::byte* IndexMemory::take(std::size_t bytes) {
   }
   while (order > wanted) {
     --order;
-    free_[static_cast<std::size_t>(order)].insert(block + (kLeast << order));
+    free_[static_cast<std::size_t>(order)].insert(block + (kMin << order));
   }
   taken_ += bytes;
   return block;
@@ -56,7 +56,7 @@ void IndexMemory::give_back(std::byte* block, std::size_t bytes) {
   }
   int order = order_of(bytes);
   for (; order + 1 < kOrders; ++order) {
-    const std::size_t size = kLeast << order;
+    const std::size_t size = kMin << order;
     std::byte* const buddy = buddy_of(block, size);
     if (free_[static_cast<std::size_t>(order)].erase(buddy) == 0) break;
     if (buddy < block) block = buddy;

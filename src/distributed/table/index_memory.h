@@ -18,19 +18,19 @@ namespace trireme::distributed {
 
 class IndexMemory {
  public:
-  static constexpr std::size_t kLeast = 64;  // bytes, and the alignment
+  static constexpr std::size_t kMin = 64;  // bytes, and the alignment
 
-  // bytes is a power of two, at least kLeast. The content is undefined. Errors: io.
+  // bytes is a power of two, at least kMin. The content is undefined. Errors: io.
   std::byte* take(std::size_t bytes);
   void give_back(std::byte* block, std::size_t bytes);
 
   std::size_t taken() const { return taken_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr int kOrders = 16;  // kLeast << 15 is kHugePage
+  static constexpr int kOrders = 16;  // kMin << 15 is kHugePage
 
   std::mutex mutex_;
-  std::array<std::unordered_set<std::byte*>, kOrders> free_;  // blocks of kLeast << order bytes
+  std::array<std::unordered_set<std::byte*>, kOrders> free_;  // blocks of kMin << order bytes
   std::vector<HugePages> chunks_;
   std::map<std::byte*, HugePages> large_;  // blocks above kHugePage
   std::atomic<std::size_t> taken_{0};

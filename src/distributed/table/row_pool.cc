@@ -8,7 +8,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr std::uint64_t kMostRows = 0xfffffff0u;
+constexpr std::uint64_t kMaxRowCount = 0xfffffff0u;
 constexpr std::size_t kChunk = 16u << 20;  // bytes of rows
 
 }  // namespace
@@ -21,19 +21,19 @@ RowPool::RowPool(std::size_t row_bytes)
   shift_ = static_cast<std::uint32_t>(std::countr_zero(rows));
   mask_ = static_cast<std::uint32_t>(rows - 1);
   statistics_ = rows * stride_;
-  chunks_ = std::make_unique<std::byte*[]>((kMostRows >> shift_) + 1);
+  chunks_ = std::make_unique<std::byte*[]>((kMaxRowCount >> shift_) + 1);
 }
 
 void RowPool::refill(Free& free) {
   const std::lock_guard lock(mutex_);
-  free.reserve(kMostFree + 1);
+  free.reserve(kMaxFree + 1);
   if (!free_.empty()) {
     const std::size_t n = std::min<std::size_t>(free_.size(), kExtent);
     free.insert(free.end(), free_.end() - static_cast<std::ptrdiff_t>(n), free_.end());
     free_.resize(free_.size() - n);
     return;
   }
-  if (next_ + kExtent > kMostRows) {
+  if (next_ + kExtent > kMaxRowCount) {
     fail_io("a sparse table has no room for more than 2^32 rows in one process: use more servers");
   }
   if ((next_ >> shift_) == pages_.size()) {
@@ -47,7 +47,7 @@ void RowPool::refill(Free& free) {
 
 void RowPool::return_half(Free& free) {
   const std::lock_guard lock(mutex_);
-  const auto half = free.end() - static_cast<std::ptrdiff_t>(kMostFree / 2);
+  const auto half = free.end() - static_cast<std::ptrdiff_t>(kMaxFree / 2);
   free_.insert(free_.end(), half, free.end());
   free.erase(half, free.end());
 }

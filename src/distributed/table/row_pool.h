@@ -47,12 +47,12 @@ class RowPool {
   }
   void give_back(Free& free, std::uint32_t row) {
     free.push_back(row);
-    if (free.size() > kMostFree) return_half(free);
+    if (free.size() > kMaxFree) return_half(free);
   }
 
  private:
   static constexpr std::uint32_t kExtent = 64;
-  static constexpr std::size_t kMostFree = 4096;
+  static constexpr std::size_t kMaxFree = 4096;
 
   void refill(Free& free);
   void return_half(Free& free);

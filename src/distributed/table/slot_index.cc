@@ -11,7 +11,7 @@ constexpr IndexEntry kNone = {0, kNoEntry, 0, 0};
 
 }  // namespace
 
-alignas(IndexMemory::kLeast) IndexEntry SlotIndex::none_[kLine] = {kNone, kNone, kNone, kNone};
+alignas(IndexMemory::kMin) IndexEntry SlotIndex::none_[kLine] = {kNone, kNone, kNone, kNone};
 
 IndexEntry* SlotIndex::first_free(std::uint64_t hash) const {
   for (std::uint64_t line = hash & mask_;; line = (line + 1) & mask_) {

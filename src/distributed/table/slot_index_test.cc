@@ -55,9 +55,9 @@ TEST(IndexMemory, BlocksLieApartAndJoinUp) {
   for (int i = 0; i < 3000; ++i) {
     if (random() % 2 == 0 || blocks.empty()) {
       // Up to 8 MiB; blocks above a huge page are taken one by one.
-      const std::size_t bytes = IndexMemory::kLeast << random() % (i % 100 == 0 ? 18 : 13);
+      const std::size_t bytes = IndexMemory::kMin << random() % (i % 100 == 0 ? 18 : 13);
       std::byte* const block = memory.take(bytes);
-      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % IndexMemory::kLeast, 0u);
+      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % IndexMemory::kMin, 0u);
       const auto next = blocks.lower_bound(block);
       if (next != blocks.end()) {
         ASSERT_LE(block + bytes, next->first);

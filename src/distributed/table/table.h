@@ -46,10 +46,10 @@ inline constexpr int kMarks = 4;
 struct ReadOptions {
   std::optional<int> changed =
       {};  // only rows that changed since this mark was last cleared for them
-  std::optional<int> clear = {};    // clear this mark for the rows that are read
-  std::size_t rows = 1024;          // most rows in a block
-  std::optional<Id> after = {};     // in the first slot, only rows with higher ids
-  std::uint64_t most = UINT64_MAX;  // most rows in total
+  std::optional<int> clear = {};        // clear this mark for the rows that are read
+  std::size_t rows = 1024;              // maximum rows in a block
+  std::optional<Id> after = {};         // in the first slot, only rows with higher ids
+  std::uint64_t max_rows = UINT64_MAX;  // maximum rows in total
 };
 
 // Which rows to evict. A row is evicted if either condition holds.
@@ -115,7 +115,7 @@ class SparseTable {
 
   // Reads the rows of slots [first, last), slot by slot. Other calls run meanwhile: each row is
   // consistent, rows that are created meanwhile may be missing, and a lock is held for one block at
-  // a time. `take` may call the table. Returns false if it stopped at options.most and there are
+  // a time. `take` may call the table. Returns false if it stopped at options.max_rows and there are
   // more rows.
   bool read(int first, int last, const ReadOptions& options,
             const std::function<void(RowBlock)>& take);

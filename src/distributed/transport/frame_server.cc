@@ -23,7 +23,8 @@ using grpc::StatusCode;
 
 struct Counters {
   std::atomic<std::uint64_t> streams{0}, open{0}, requests{0}, answers{0}, bytes_in{0},
-      bytes_out{0}, strangers{0}, malformed{0}, replayed{0}, corrupt{0}, broken{0}, full{0};
+      bytes_out{0}, unauthenticated_peers{0}, malformed{0}, replayed{0}, corrupt{0}, broken{0},
+      full{0};
 };
 
 Frame failure(Code code, const std::string& text) {
@@ -377,15 +378,15 @@ void FrameServer::State::listen(grpc::ServerCompletionQueue* queue) {
 
 Status FrameServer::State::admit(const grpc::GenericServerContext& context) {
   if (context.method() != method_of(options.service)) {
-    ++counters->strangers;
+    ++counters->unauthenticated_peers;
     return {StatusCode::UNIMPLEMENTED, "another service listens there: " + options.service};
   }
   if (!has_token(context, options.security)) {
-    ++counters->strangers;
+    ++counters->unauthenticated_peers;
     return {StatusCode::UNAUTHENTICATED, "the token of this job is required"};
   }
   if (counters->open >= static_cast<std::uint64_t>(options.streams)) {
-    ++counters->strangers;
+    ++counters->unauthenticated_peers;
     return {StatusCode::RESOURCE_EXHAUSTED, "the server has as many streams as it takes"};
   }
   const std::lock_guard lock(mutex);
@@ -459,8 +460,18 @@ int FrameServer::port() const { return state_->port; }
 
 TransportStatistics FrameServer::statistics() const {
   const Counters& c = *state_->counters;
-  return {c.streams,   c.open,      c.requests, c.answers, c.bytes_in, c.bytes_out,
-          c.strangers, c.malformed, c.replayed, c.corrupt, c.broken,   c.full};
+  return {c.streams,
+          c.open,
+          c.requests,
+          c.answers,
+          c.bytes_in,
+          c.bytes_out,
+          c.unauthenticated_peers,
+          c.malformed,
+          c.replayed,
+          c.corrupt,
+          c.broken,
+          c.full};
 }
 
 }  // namespace trireme::distributed

@@ -65,7 +65,7 @@ struct TransportStatistics {
   std::uint64_t streams = 0, open = 0;        // all streams, and the open ones
   std::uint64_t requests = 0, answers = 0;    // frames received and sent
   std::uint64_t bytes_in = 0, bytes_out = 0;  // of these frames, with headers
-  std::uint64_t strangers =
+  std::uint64_t unauthenticated_peers =
       0;  // callers without the token or of another service, or beyond `streams`
   std::uint64_t malformed = 0;  // invalid and oversized frames; each ended the stream
   std::uint64_t replayed = 0;   // requests out of order; each ended the stream

@@ -224,7 +224,7 @@ TEST(Transport, StrangersAreRefusedAndCounted) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_THAT(unavailable([&] { stranger.ask(frame_of("?"), in(kLong)); }), HasSubstr("token"));
   }
-  EXPECT_GE(ends.server->statistics().strangers, 1u);
+  EXPECT_GE(ends.server->statistics().unauthenticated_peers, 1u);
   EXPECT_EQ(ends.server->statistics().requests, 0u);
   EXPECT_EQ(ends.ask("we are none"), "we are none");
 }
@@ -238,7 +238,7 @@ TEST(Transport, AnotherServiceIsRefusedAndCounted) {
                                   .security = {.token = "open sesame"}});
   EXPECT_THAT(unavailable([&] { connection.ask(frame_of("?"), in(kLong)); }),
               HasSubstr("another service listens there: Frames"));
-  EXPECT_GE(ends.server->statistics().strangers, 1u);
+  EXPECT_GE(ends.server->statistics().unauthenticated_peers, 1u);
   EXPECT_EQ(ends.server->statistics().requests, 0u);
 }
 
@@ -278,7 +278,7 @@ TEST(Transport, ServerHasSoManyStreamsAndNoMore) {
   Connection second(network,
                     {.address = ends.connection->address(), .security = {.token = "open sesame"}});
   EXPECT_THROW(second.ask(frame_of("?"), in(Milliseconds(300))), Unavailable);
-  EXPECT_GE(ends.server->statistics().strangers, 1u);
+  EXPECT_GE(ends.server->statistics().unauthenticated_peers, 1u);
 }
 
 TEST(Transport, SecurityThatIsNotEnoughIsRefused) {

@@ -15,15 +15,14 @@ namespace trireme::nn {
 
 // The smallest and the largest value; an open end excludes it.
 struct Limits {
-  double least = -std::numeric_limits<double>::infinity();
-  double most = std::numeric_limits<double>::infinity();
-  bool open_least = false, open_most = false;
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  bool open_min = false, open_max = false;
 
   bool contain(double value) const {  // false for NaN if there is a limit
     constexpr double kInfinite = std::numeric_limits<double>::infinity();
-    if (least == -kInfinite && most == kInfinite) return true;
-    return (open_least ? value > least : value >= least) &&
-           (open_most ? value < most : value <= most);
+    if (min == -kInfinite && max == kInfinite) return true;
+    return (open_min ? value > min : value >= min) && (open_max ? value < max : value <= max);
   }
 };
 
@@ -33,9 +32,9 @@ inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 20;
 inline constexpr Limits kAny{};
 inline constexpr Limits kSize{1, static_cast<double>(kLargestSize)};  // of a layer
 inline constexpr Limits kExtent{0, static_cast<double>(kLargestSize)};
-inline constexpr Limits kFraction{.least = 0, .most = 1, .open_most = true};
-inline constexpr Limits kNotNegative{.least = 0};
-inline constexpr Limits kPositive{.least = 0, .open_least = true};
+inline constexpr Limits kFraction{.min = 0, .max = 1, .open_max = true};
+inline constexpr Limits kNotNegative{.min = 0};
+inline constexpr Limits kPositive{.min = 0, .open_min = true};
 
 struct Field {
   const char* name;

@@ -28,12 +28,9 @@ void fields(Visit& visit, LinearOptions& o) {
 
 template <class Visit>
 void fields(Visit& visit, EmbeddingOptions& o) {
-  visit({"rows",
-         "rows of the table: ids are below it",
-         {.least = 1},
-         true,
-         "as many as the data have"},
-        o.rows);
+  visit(
+      {"rows", "rows of the table: ids are below it", {.min = 1}, true, "as many as the data have"},
+      o.rows);
   visit({"width", "width of a row", kSize, true}, o.width);
   visit({"sparse_gradient", "optimizers update only the rows that a step looked up"},
         o.sparse_gradient);

@@ -52,7 +52,7 @@ struct StepDecaySchedule {
 };
 template <class Visit>
 void fields(Visit& visit, StepDecaySchedule& o) {
-  visit({"every_epochs", "length of a step", {.least = 1}, false, "", "epochs"}, o.every_epochs);
+  visit({"every_epochs", "length of a step", {.min = 1}, false, "", "epochs"}, o.every_epochs);
   visit({"factor", "of the rate after each step"}, o.factor);
 }
 struct MultiStepSchedule {
@@ -86,7 +86,7 @@ struct InverseSqrtSchedule {
 };
 template <class Visit>
 void fields(Visit& visit, InverseSqrtSchedule& o) {
-  visit({"steps", "up to the peak, which is `learning_rate`", {.least = 1}, false, "", "updates"},
+  visit({"steps", "up to the peak, which is `learning_rate`", {.min = 1}, false, "", "updates"},
         o.steps);
 }
 struct PlateauSchedule {

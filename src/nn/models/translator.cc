@@ -164,7 +164,7 @@ Translator translator(const Value& source, const Value& previous, TranslatorOpti
   const EncoderDecoder model_parts = build({options, where}, source, previous);
   const std::string path = model.builder().layer() + "/decoder";
   const nn::Decoder decoder = [=](nn::Step& step, const Value& id) {
-    const nn::At at(id, "translator", where);
+    const nn::LocationScope at(id, "translator", where);
     const SharedScope shared_scope(at.builder(), path);
     return model_parts.decode(&step, id);
   };

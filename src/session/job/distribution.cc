@@ -31,7 +31,7 @@ std::optional<WrongSetting> broken(const std::vector<Rule>& rules) {
 constexpr const char* kOfServers =
     "is of parameter servers, which mode = \"all_reduce\" has none of";
 
-bool between(double value, double least, double most) { return value >= least && value <= most; }
+bool between(double value, double min, double max) { return value >= min && value <= max; }
 
 std::optional<WrongSetting> wrong_in(const Distribution::Eviction& how) {
   const bool by_score = how.below > 0;

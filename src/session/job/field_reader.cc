@@ -19,15 +19,15 @@ std::string text_of(double limit) {
 [[noreturn]] void fail_limits(const Node& node, const nn::Limits& limits, double value,
                               bool integer) {
   std::string must;
-  if (std::isfinite(limits.least) && limits.open_most) {
-    must = fmt::format("be in {}{}, {})", limits.open_least ? '(' : '[', text_of(limits.least),
-                       text_of(limits.most));
-  } else if (value > limits.most) {
-    must = "be at most " + text_of(limits.most);
-  } else if (limits.least == 0 && !limits.open_least && !integer) {
+  if (std::isfinite(limits.min) && limits.open_max) {
+    must = fmt::format("be in {}{}, {})", limits.open_min ? '(' : '[', text_of(limits.min),
+                       text_of(limits.max));
+  } else if (value > limits.max) {
+    must = "be at most " + text_of(limits.max);
+  } else if (limits.min == 0 && !limits.open_min && !integer) {
     must = "not be negative";
   } else {
-    must = (limits.open_least ? "be above " : "be at least ") + text_of(limits.least);
+    must = (limits.open_min ? "be above " : "be at least ") + text_of(limits.min);
   }
   fail_at(node, fmt::format("must {}, but is {}", must, text_of(value)));
 }
@@ -60,7 +60,7 @@ void FieldReader::operator()(const nn::Field& field, std::int64_t& value) {
 void FieldReader::operator()(const nn::Field& field, int& value) {
   std::int64_t wide = value;
   nn::Field narrow = field;
-  narrow.limits.most = std::min(narrow.limits.most, 2147483647.0);
+  narrow.limits.max = std::min(narrow.limits.max, 2147483647.0);
   (*this)(narrow, wide);
   value = static_cast<int>(wide);
 }

@@ -14,9 +14,9 @@ Json integers(const Json& item, std::size_t count) {
 }
 
 void add_limits(const Json& field, Json& schema) {
-  const std::pair<const char*, const char*> names[] = {{"least", "minimum"},
+  const std::pair<const char*, const char*> names[] = {{"min", "minimum"},
                                                        {"above", "exclusiveMinimum"},
-                                                       {"most", "maximum"},
+                                                       {"max", "maximum"},
                                                        {"below", "exclusiveMaximum"}};
   for (const auto& [ours, theirs] : names) {
     if (field.contains(ours)) schema[theirs] = field[ours];

@@ -79,18 +79,18 @@ bool Table::boolean(const char* key, bool fallback) {
 
 namespace {
 
-std::int64_t checked_integer(const Node& node, std::int64_t least) {
+std::int64_t checked_integer(const Node& node, std::int64_t min) {
   if (node.kind != Node::Kind::integer) {
     fail_at(node, "must be an integer, but is " + kind_text(node));
   }
-  if (node.integer < least) {
-    fail_at(node, fmt::format("must be at least {}, but is {}", least, node.integer));
+  if (node.integer < min) {
+    fail_at(node, fmt::format("must be at least {}, but is {}", min, node.integer));
   }
   return node.integer;
 }
 
-std::int64_t checked_size(const Node& node, std::int64_t least) {
-  const std::int64_t size = checked_integer(node, least);
+std::int64_t checked_size(const Node& node, std::int64_t min) {
+  const std::int64_t size = checked_integer(node, min);
   if (size > kLargestSize) {
     fail_at(node, fmt::format("must be at most {}, but is {}", kLargestSize, size));
   }
@@ -99,9 +99,9 @@ std::int64_t checked_size(const Node& node, std::int64_t least) {
 
 }  // namespace
 
-std::int64_t Table::integer(const char* key, std::int64_t fallback, std::int64_t least) {
+std::int64_t Table::integer(const char* key, std::int64_t fallback, std::int64_t min) {
   const Node* found = node(key);
-  return found == nullptr ? fallback : checked_integer(*found, least);
+  return found == nullptr ? fallback : checked_integer(*found, min);
 }
 
 std::int64_t Table::required_size(const char* key) { return checked_size(required(key), 1); }

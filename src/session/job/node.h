@@ -51,7 +51,7 @@ class Table {
   explicit Table(const Node& node);  // Errors: data if it is no table
   bool has(const char* key);
   bool boolean(const char* key, bool fallback);
-  std::int64_t integer(const char* key, std::int64_t fallback, std::int64_t least = 0);
+  std::int64_t integer(const char* key, std::int64_t fallback, std::int64_t min = 0);
   // Sizes in a network: from 1 to kLargestSize.
   std::int64_t size(const char* key, std::int64_t fallback);
   std::int64_t required_size(const char* key);

@@ -16,7 +16,7 @@ bool is_usable(const Json& field) {
   if (!field.contains("default")) return false;
   const Json& value = field["default"];
   if (value.is_null() || value == "") return false;
-  return !value.is_number() || !field.contains("least") || value >= field["least"];
+  return !value.is_number() || !field.contains("min") || value >= field["min"];
 }
 
 class Resolver {

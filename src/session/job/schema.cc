@@ -73,11 +73,11 @@ class FieldWriter {
     if (f.required) field["required"] = true;
     else field["default"] = *f.default_text != '\0' ? Json(nullptr) : value;
     if (*f.default_text != '\0') field["default_text"] = f.default_text;
-    if (std::isfinite(f.limits.least)) {
-      field[f.limits.open_least ? "above" : "least"] = number(f.limits.least);
+    if (std::isfinite(f.limits.min)) {
+      field[f.limits.open_min ? "above" : "min"] = number(f.limits.min);
     }
-    if (std::isfinite(f.limits.most)) {
-      field[f.limits.open_most ? "below" : "most"] = number(f.limits.most);
+    if (std::isfinite(f.limits.max)) {
+      field[f.limits.open_max ? "below" : "max"] = number(f.limits.max);
     }
     if (*f.unit != '\0') field["unit"] = f.unit;
     field["doc"] = f.doc;

@@ -7,8 +7,8 @@
 
 namespace trireme::job {
 
-inline constexpr nn::Limits kCount{.least = 0};
-inline constexpr nn::Limits kAtLeastOne{.least = 1};
+inline constexpr nn::Limits kCount{.min = 0};
+inline constexpr nn::Limits kAtLeastOne{.min = 1};
 inline constexpr nn::Limits kInt{0, 2147483647};
 
 template <class Visit>
@@ -177,12 +177,12 @@ void fields(Visit& visit, Distribution& o) {
   visit(F{"checkpoint_seconds", "time between checkpoints of the job; 0: none", nn::kAny, false, "",
           "seconds"},
         o.checkpoint_seconds);
-  visit(F{"checkpoint_keep", "full checkpoints to keep", {.least = 1}}, o.checkpoint_keep);
+  visit(F{"checkpoint_keep", "full checkpoints to keep", {.min = 1}}, o.checkpoint_keep);
   visit(F{"resume", "continue from the newest checkpoint"}, o.resume);
   visit(F{"export_seconds", "time between exports for serving; 0: none", nn::kAny, false, "",
           "seconds"},
         o.export_seconds);
-  visit(F{"export_deltas", "exports of changes between two exports of all rows", {.least = 0}},
+  visit(F{"export_deltas", "exports of changes between two exports of all rows", {.min = 0}},
         o.export_deltas);
 }
 
@@ -190,10 +190,10 @@ void fields(Visit& visit, Distribution& o) {
 template <class Visit>
 void server_fields(Visit& visit, Distribution& o) {
   using F = nn::Field;
-  visit(F{"admission", "lookups before an id gets a row of its own", {.least = 1}}, o.admission);
+  visit(F{"admission", "lookups before an id gets a row of its own", {.min = 1}}, o.admission);
   visit(F{"memory_limit",
           "memory of a table at each server; 0: no limit",
-          {.least = 0},
+          {.min = 0},
           false,
           "",
           "bytes"},
@@ -203,7 +203,7 @@ void server_fields(Visit& visit, Distribution& o) {
   visit(F{"float16", "store rows in 16 bits"}, o.float16);
   visit(F{"staleness",
           "asynchronous: maximum lead over the slowest trainer; 0: no limit",
-          {.least = 0},
+          {.min = 0},
           false,
           "",
           "steps"},
@@ -217,7 +217,7 @@ void fields(Visit& visit, Distribution::Eviction& o) {
   using F = nn::Field;
   visit(F{"unused_for",
           "remove rows that were not looked up for this long; 0: never",
-          {.least = 0},
+          {.min = 0},
           false,
           "",
           "ticks"},
@@ -227,7 +227,7 @@ void fields(Visit& visit, Distribution::Eviction& o) {
   visit(F{"click_weight", "weight of clicks in the score"}, o.click_weight);
   visit(F{"decay", "factor for shows and clicks at every tick"}, o.decay);
   visit(F{"clicks", "column that is 1 for a click, else 0"}, o.clicks);
-  visit(F{"tick_tasks", "finished tasks of a tick; 0: an epoch", {.least = 0}, false, "", "tasks"},
+  visit(F{"tick_tasks", "finished tasks of a tick; 0: an epoch", {.min = 0}, false, "", "tasks"},
         o.tick_tasks);
 }
 

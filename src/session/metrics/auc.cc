@@ -102,9 +102,9 @@ Value checked_histogram(const char* metric, Value score, Value label,
                         const StreamingAucOptions& options, const SourceLocation& where) {
   const nn::At at(score, metric, where);
   check_pairs(metric, score, label);
-  constexpr std::int64_t kMostBins = 1 << 24;
-  if (options.bins < 1 || options.bins > kMostBins) {
-    fail_usage(fmt::format("{}: bins must be in [1, {}], not {}", metric, kMostBins, options.bins));
+  constexpr std::int64_t kMaxBins = 1 << 24;
+  if (options.bins < 1 || options.bins > kMaxBins) {
+    fail_usage(fmt::format("{}: bins must be in [1, {}], not {}", metric, kMaxBins, options.bins));
   }
   if (!(options.low < options.high) || !std::isfinite(options.high - options.low)) {
     fail_usage(fmt::format("{}: low must be below high, but they are {} and {}", metric,

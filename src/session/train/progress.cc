@@ -30,7 +30,7 @@ std::size_t terminal_width() {
   return 80;
 }
 
-// Cuts UTF-8 text to `width` characters.
+// CheckpointCoordinator UTF-8 text to `width` characters.
 std::string shortened(const std::string& text, std::size_t width) {
   std::size_t characters = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

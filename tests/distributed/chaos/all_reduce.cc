@@ -22,7 +22,7 @@ using namespace distributed;
 namespace {
 
 using Steady = std::chrono::steady_clock;
-constexpr Milliseconds kPause{5}, kWork{45}, kTold{250};
+constexpr Milliseconds kPause{5}, kWork{45}, kPublished{250};
 
 long long now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now().time_since_epoch())
@@ -121,7 +121,7 @@ class Member {
                 group.generation() == told_ ? 0 : now());
     std::fflush(stdout);
     told_ = group.generation();
-    next_ = Steady::now() + kTold;
+    next_ = Steady::now() + kPublished;
   }
   // A member without counts joined after the others had ended.
   void conclude() {

@@ -27,7 +27,7 @@ const char* name_of(Fault fault) {
     case Fault::clock: return "clock jump";
     case Fault::etcd_restart: return "restart etcd";
     case Fault::stop_store: return "stop store";
-    case Fault::strangers: return "strangers";
+    case Fault::unauthenticated_peers: return "unauthenticated peers";
     case Fault::scale_trainers: return "scale trainers";
     case Fault::scale_servers: return "scale servers";
     case Fault::partition: return "partition";
@@ -46,8 +46,8 @@ Fault fault_of(const std::string& name) {
   fail_usage("there is no fault \"" + name + "\"\n  hint   " + all);
 }
 
-int other_number(int now, int most, double amount) {
-  const int number = 1 + std::min(static_cast<int>(amount * (most - 1)), most - 2);
+int other_number(int now, int max, double amount) {
+  const int number = 1 + std::min(static_cast<int>(amount * (max - 1)), max - 2);
   return number < now ? number : number + 1;
 }
 

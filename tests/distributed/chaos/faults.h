@@ -17,22 +17,22 @@ enum class Fault : std::uint8_t {
   stop_trainer,   // SIGSTOP, and later SIGCONT
   stop_server,
   stop_master,
-  slow_link,       // data between two processes, or to the store, arrive late,
-  narrow_link,     // or at a limited rate,
-  cut_link,        // or the connection is reset,
-  silent_link,     // or data do not arrive
-  flip,            // changes a byte of the newest checkpoint, then kills a server
-  tear,            // truncates a part of the newest checkpoint, then kills a server
-  full_disk,       // checkpoints fail with a full disk
-  clock,           // shifts the time of day of all processes
-  etcd_restart,    // with a real etcd
-  stop_store,      // the store does not answer for some time
-  strangers,       // an unauthorized caller talks to a server or a master
-  scale_trainers,  // changes the number of trainers
-  scale_servers,   // changes the number of servers, between which slots move
-  partition,       // no data between two network namespaces,
-  loss,            // or every twentieth packet is lost,
-  narrow_wire,     // or all share a low rate
+  slow_link,              // data between two processes, or to the store, arrive late,
+  narrow_link,            // or at a limited rate,
+  cut_link,               // or the connection is reset,
+  silent_link,            // or data do not arrive
+  flip,                   // changes a byte of the newest checkpoint, then kills a server
+  tear,                   // truncates a part of the newest checkpoint, then kills a server
+  full_disk,              // checkpoints fail with a full disk
+  clock,                  // shifts the time of day of all processes
+  etcd_restart,           // with a real etcd
+  stop_store,             // the store does not answer for some time
+  unauthenticated_peers,  // an unauthorized caller talks to a server or a master
+  scale_trainers,         // changes the number of trainers
+  scale_servers,          // changes the number of servers, between which slots move
+  partition,              // no data between two network namespaces,
+  loss,                   // or every twentieth packet is lost,
+  narrow_wire,            // or all share a low rate
 };
 inline constexpr int kFaults = 24;
 const char* name_of(Fault fault);
@@ -47,8 +47,8 @@ struct Event {
   double amount = 0;        // from 0 to 1: how slow, how narrow, how far
 };
 
-// Returns a number from 1 to `most` other than `now`.
-int other_number(int now, int most, double amount);
+// Returns a number from 1 to `max` other than `now`.
+int other_number(int now, int max, double amount);
 
 // From second 2 to `seconds` - 2, on average `pause` seconds apart.
 std::vector<Event> events_of(std::uint64_t seed, double seconds, double pause,

@@ -28,7 +28,7 @@ bool GroupWatch::hear(const std::string& name, const std::string& line) {
     Survivor& one = survivor->second;
     std::optional<double>& first = broken ? one.knows : one.formed;
     if (!first) first = since;
-    tell_those_who_know();
+    notify_acquainted();
   }
   if (!broken && Steady::now() > hit_ + kSettled) said_[name] = {generation, size};
   return true;
@@ -36,7 +36,7 @@ bool GroupWatch::hear(const std::string& name, const std::string& line) {
 
 // When the last member is in a group. Members that were not exchanging gradients do not report the
 // broken group.
-void GroupWatch::tell_those_who_know() {
+void GroupWatch::notify_acquainted() {
   double know = 0, formed = 0;
   for (const auto& [name, one] : survivors_) {
     if (!one.formed) return;

@@ -38,7 +38,7 @@ class GroupWatch {
   struct Survivor {
     std::optional<double> knows, formed;
   };
-  void tell_those_who_know();
+  void notify_acquainted();
 
   const int members_;
   std::map<std::string, Said> said_;

@@ -51,7 +51,7 @@ bool Havoc::happen(const Event& event) {
       last(event, 1.5 * event.lasts, [this] { parts_.silence_store(false); });
       parts_.silence_store(true);
       return true;
-    case Fault::strangers: return send_strangers(event);
+    case Fault::unauthenticated_peers: return send_unauthenticated_peers(event);
     case Fault::scale_trainers:
     case Fault::scale_servers: return scale(event);
     case Fault::partition:
@@ -92,7 +92,7 @@ bool Havoc::stopped(pid_t process) const {
                      [&](const Lasting& one) { return one.stopped == process; });
 }
 
-void Havoc::look() {
+void Havoc::poll() {
   const auto now = Time::now();
   std::vector<Lasting> over;
   std::erase_if(lasting_, [&](Lasting& one) {
@@ -104,7 +104,7 @@ void Havoc::look() {
     say_(std::string(". ") + name_of(one.fault) + " is over");
     one.undo();
   }
-  look_at_strangers(false);
+  check_unauthenticated_peers(false);
 }
 
 std::optional<Havoc::Chosen> Havoc::one(const char* role, std::uint32_t which) const {
@@ -214,21 +214,21 @@ bool Havoc::scale(const Event& event) {
   return !said.empty();
 }
 
-bool Havoc::send_strangers(const Event& event) {
-  if (strangers_.busy()) return false;
-  say_("! strangers");
-  strangers_.start(parts_.target(event.which), parts_.security(), event.which);
+bool Havoc::send_unauthenticated_peers(const Event& event) {
+  if (unauthenticated_peers_.busy()) return false;
+  say_("! unauthenticated peers");
+  unauthenticated_peers_.start(parts_.target(event.which), parts_.security(), event.which);
   return true;
 }
 
-void Havoc::end_visits() { look_at_strangers(true); }
+void Havoc::end_visits() { check_unauthenticated_peers(true); }
 
-void Havoc::look_at_strangers(bool wait) {
-  const std::optional<Visit> visit = strangers_.over(wait);
+void Havoc::check_unauthenticated_peers(bool wait) {
+  const std::optional<Visit> visit = unauthenticated_peers_.over(wait);
   if (!visit) return;
   ++counts_.visits;
   counts_.compared += visit->compared ? 1 : 0;
-  say_(fmt::format(". strangers at {}: {}{}{}", visit->who,
+  say_(fmt::format(". unauthenticated peers at {}: {}{}{}", visit->who,
                    visit->compared ? "" : "disturbed by something else; ", visit->text,
                    visit->wrong.empty() ? "" : "; WRONG: " + visit->wrong));
   if (visit->wrong.empty()) return;

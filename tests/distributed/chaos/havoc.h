@@ -18,7 +18,7 @@
 #include "keys.h"
 #include "links.h"
 #include "network.h"
-#include "strangers.h"
+#include "unauthenticated_peers.h"
 
 namespace trireme::chaos {
 
@@ -34,7 +34,7 @@ struct Parts {
   // Changes the wanted number of trainers or servers by `amount`. Returns a description; empty if
   // that is impossible now.
   std::function<std::string(Fault what, double amount)> scale = {};
-  // A process that strangers can call, and the credentials of the job.
+  // A process that unauthenticated_peers can call, and the credentials of the job.
   std::function<FindTarget(std::uint32_t which)> target = {};
   std::function<distributed::Security()> security = {};
   Keys* keys = nullptr;
@@ -52,10 +52,10 @@ class Havoc {
   // Returns false if nothing can be hit at the moment. Describes it to say().
   bool happen(const Event& event);
   // Ends temporary faults that are due.
-  void look();
+  void poll();
   // The same for visits in progress; waits for them.
   void end_visits();
-  bool lasts() const { return !lasting_.empty() || strangers_.busy(); }
+  bool lasts() const { return !lasting_.empty() || unauthenticated_peers_.busy(); }
   bool lasts(Fault fault) const;
   std::map<std::string, pid_t> processes(const std::string& role) const {
     return parts_.processes(role);
@@ -70,8 +70,9 @@ class Havoc {
   struct Counts {
     // How often a stopped leader continued when another one led already.
     int two_masters = 0;
-    int visits = 0, compared = 0;  // of strangers; those whose counters could be compared
-    std::string wrong = {};        // mistakes of targets
+    int visits = 0,
+        compared = 0;        // of unauthenticated_peers; those whose counters could be compared
+    std::string wrong = {};  // mistakes of targets
   };
   const Counts& counts() const { return counts_; }
 
@@ -98,15 +99,15 @@ class Havoc {
   bool damage(Disk::Damage how, const Event& event);
   bool restart_etcd(const Event& event);
   bool scale(const Event& event);
-  bool send_strangers(const Event& event);
-  void look_at_strangers(bool wait);
+  bool send_unauthenticated_peers(const Event& event);
+  void check_unauthenticated_peers(bool wait);
   void jump(const Event& event);
   void last(const Event& event, double seconds, std::function<void()> undo);
 
   const Parts parts_;
   const std::function<void(const std::string&)> say_;
   std::vector<Lasting> lasting_;
-  Strangers strangers_;
+  Strangers unauthenticated_peers_;
   Counts counts_;
   std::string killed_;
   bool killed_leader_ = false;

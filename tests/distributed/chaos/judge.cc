@@ -60,7 +60,7 @@ Verdict judge(const Saved& saved, const HandOuts& handed, const Expected& expect
   const std::int64_t steps = std::llround(saved.steps), batches = sum / kBatch;
   const bool together = expected.mode == "synchronous" || expected.mode == "all_reduce";
   const std::int64_t least =
-      together ? (batches + expected.most_trainers - 1) / expected.most_trainers : batches;
+      together ? (batches + expected.max_trainers - 1) / expected.max_trainers : batches;
   verdict.sum_error = steps - std::clamp(steps, least, batches);
   return verdict;
 }

@@ -22,7 +22,7 @@ Saved saved_counts(const std::string& model, std::int64_t records);
 struct Expected {
   std::string mode;
   std::int64_t epochs = 0;
-  int most_trainers = 0;  // at the same time
+  int max_trainers = 0;  // at the same time
 };
 // Asynchronous and geo: each record and each batch is counted once in each epoch. Common steps: a
 // record is counted once in each epoch, or at most as often as its task was handed out; the dense

@@ -12,7 +12,7 @@ constexpr std::int64_t kRecords = 2 * kBatch * kTaskBatches, kBatches = kRecords
 class ChaosJudge : public ::testing::Test {
  protected:
   Verdict verdict(const std::string& mode) const {
-    return judge(saved_, handed_, {.mode = mode, .epochs = 3, .most_trainers = 2});
+    return judge(saved_, handed_, {.mode = mode, .epochs = 3, .max_trainers = 2});
   }
   void see(const std::string& name, const std::string& text) {
     handed_.see({.entry = {.key = "task/" + name, .value = text}});

@@ -141,12 +141,12 @@ class LaunchedRun {
   void under_faults() {
     auto event = events_.begin();
     while (!code_ && !outcome_.hung) {
-      look();
+      poll();
       const double since = begun_ ? seconds_since(*begun_) : 0;
       while (event != events_.end() && event->at <= since) {
         outcome_.faults += havoc_.happen(*event++) ? 1 : 0;
       }
-      havoc_.look();
+      havoc_.poll();
       if (!calm_.is_open() && event == events_.end() && !havoc_.lasts() &&
           since > options_.seconds) {
         calm_.open(folder_ / "calm");
@@ -158,7 +158,7 @@ class LaunchedRun {
     }
   }
   // The lines of the launcher and of commands, and whether it has ended.
-  void look() {
+  void poll() {
     pollfd lines{launcher_.output(), POLLIN, 0};
     ::poll(&lines, launcher_.output() >= 0 ? 1 : 0, 10);
     code_ = launcher_.ended();
@@ -291,7 +291,7 @@ class LaunchedRun {
     wrong(code_ && *code_ != 0, fmt::format("the launcher ended with {}", code_.value_or(0)));
     wrong(!outcome_.verdict.kept(mode_) || outcome_.verdict.sum_error != 0, "counts are wrong");
     wrong(!exits_.bad().empty(), "ended on their own: " + exits_.bad());
-    wrong(!havoc_.counts().wrong.empty(), "strangers: " + havoc_.counts().wrong);
+    wrong(!havoc_.counts().wrong.empty(), "unauthenticated peers: " + havoc_.counts().wrong);
     if (watch_) {
       const HandOuts seen = watch_->seen();
       outcome_.tasks = seen.done();

@@ -63,7 +63,7 @@ void Mending::progress(const std::string& name, Steady::time_point when) {
   waiting_.reset();
 }
 
-void Mending::look() {
+void Mending::poll() {
   if (havoc_.etcd_back() != etcd_back_) {
     etcd_back_ = havoc_.etcd_back();
     writers_.back(*etcd_back_);

@@ -32,7 +32,7 @@ class Mending {
   void progress(const std::string& name, Steady::time_point when);
   void went_back() { needs_rollback_ = false; }  // the servers, to a checkpoint
   void gone(const std::string& name) { writers_.gone(name); }
-  void look();
+  void poll();
   // Seconds, by fault and, for some, by what mends it. Faults that are not mended yet took at least
   // this long.
   std::map<std::string, std::vector<double>> waits();

@@ -46,7 +46,7 @@ std::vector<Fault> possible_faults(const RunOptions& options, std::vector<std::s
   Choice choice(options, left_out);
   const bool servers = options.servers > 0, proxies = options.host.empty() && !options.launched;
   choice.add(true, {Fault::kill_trainer, Fault::kill_master, Fault::kill_trainers,
-                    Fault::stop_trainer, Fault::stop_master, Fault::strangers});
+                    Fault::stop_trainer, Fault::stop_master, Fault::unauthenticated_peers});
   choice.add(servers, {Fault::kill_server, Fault::stop_server, Fault::flip, Fault::tear,
                        Fault::scale_servers});
   choice.add(options.job.mode != "all_reduce" || options.launched, {Fault::scale_trainers});

@@ -23,7 +23,7 @@ namespace trireme::chaos {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t kMostHeld = 1u << 20;  // bytes of a direction; more stays with the sender
+constexpr std::size_t kMaxHeld = 1u << 20;  // bytes of a direction; more stays with the sender
 constexpr std::size_t kPiece = 1u << 16;
 
 sockaddr_in socket_address(const std::string& text) {
@@ -72,7 +72,7 @@ void send_at_once(const Socket& socket) {
 // The data of one direction.
 class Direction {
  public:
-  bool wants_to_read() const { return !ended_ && held_ < kMostHeld; }
+  bool wants_to_read() const { return !ended_ && held_ < kMaxHeld; }
   // When there is something to write; nothing: never.
   std::optional<Clock::time_point> due() const {
     return pieces_.empty() ? std::nullopt : std::optional(pieces_.front().due);

@@ -79,9 +79,9 @@ class Caller {
   }
   void end() const { ::shutdown(file_, SHUT_WR); }
   // Reads `count` bytes, or what arrives until the time limit or the end of the connection.
-  std::string hear(std::size_t count, milliseconds most = milliseconds(2000)) {
+  std::string hear(std::size_t count, milliseconds timeout = milliseconds(2000)) {
     std::string heard;
-    const auto until = Clock::now() + most;
+    const auto until = Clock::now() + timeout;
     while (heard.size() < count) {
       const auto left = std::chrono::duration_cast<milliseconds>(until - Clock::now()).count();
       pollfd polled{file_, POLLIN, 0};

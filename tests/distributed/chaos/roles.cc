@@ -45,7 +45,7 @@ void run_trainer_that_counts(const RoleOptions& options, const CountJob& job) {
                  .security = security_of(options),
                  .records = job.records,
                  .lease = 5,
-                 .finished = tell_progress,
+                 .finished = report_progress,
                  .stop = options.stop,
                  .pause = [&] { return work_time(job, kWork); },
                  .mode = job.mode == "geo" ? Mode::geo : Mode::asynchronous};

@@ -12,7 +12,7 @@
 #include "distributed/control/job_control.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/job/job_keys.h"
-#include "distributed/launch/steering.h"
+#include "distributed/launch/scale_controller.h"
 #include "distributed/master/protocol.h"
 #include "distributed/placement/authority.h"
 #include "distributed/server/protocol.h"
@@ -30,7 +30,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 constexpr double kWatchdog = 60;  // seconds without progress
-constexpr std::chrono::milliseconds kLook{10};
+constexpr std::chrono::milliseconds kPoll{10};
 
 double seconds_since(Steady::time_point start) {
   return std::chrono::duration<double>(Steady::now() - start).count();
@@ -57,7 +57,7 @@ class Run {
         network_(options.other_namespace),
         links_(keys_.address()),
         children_(supervision()),
-        steering_(keys_.store(), steering_options(), children_),
+        scale_controller_(keys_.store(), scale_options(), children_),
         havoc_(parts(), [this](const std::string& text) { log_.say(text); }),
         mending_(havoc_, leaders_, options.job.mode == "all_reduce" ? options.trainers : 0) {
     job_.folder = disk_.checkpoints();
@@ -96,13 +96,13 @@ class Run {
     for (int i = 0; i < options_.trainers; ++i) children_.start("trainer");
     auto event = events_.begin();
     while (children_.running("trainer") > 0 && !outcome_.hung) {
-      children_.look(kLook);
-      steering_.look();
+      children_.poll(kPoll);
+      scale_controller_.poll();
       while (event != events_.end() && event->at <= log_.seconds()) {
         outcome_.faults += mending_.happen(*event++) ? 1 : 0;
       }
-      havoc_.look();
-      mending_.look();
+      havoc_.poll();
+      mending_.poll();
       if (!calm_.is_open() && event == events_.end() && !havoc_.lasts() &&
           log_.seconds() > options_.seconds) {
         calm_.open(job_.calm);
@@ -121,7 +121,7 @@ class Run {
       while (children_.leave(role)) {
       }
     }
-    while (children_.running("master") + children_.running("server") > 0) children_.look(kLook);
+    while (children_.running("master") + children_.running("server") > 0) children_.poll(kPoll);
   }
 
   void report() {
@@ -140,7 +140,7 @@ class Run {
     wrong(outcome_.hung, fmt::format("no task was ended for {:.0f} s", kWatchdog));
     wrong(!outcome_.verdict.kept(job_.mode), "counts are wrong");
     wrong(!exits_.bad().empty(), "ended on their own: " + exits_.bad());
-    wrong(!havoc.wrong.empty(), "strangers: " + havoc.wrong);
+    wrong(!havoc.wrong.empty(), "unauthenticated peers: " + havoc.wrong);
     if (outcome_.wrong.empty()) return;
     for (const std::string& text : outcome_.wrong) log_.say("WRONG: " + text);
     outcome_.log = log_.keep(options_.logs, fmt::format("{}-{}", job_.mode, options_.seed));
@@ -158,7 +158,7 @@ class Run {
             .gone = [this](const std::string& role, const std::string& name) { gone(role, name); },
             .restarts = restarts_for(options_, events_)};
   }
-  SteeringOptions steering_options() const {
+  ScaleControllerOptions scale_options() const {
     return {.prefix = kPrefix, .wanted = {options_.trainers, options_.servers}};
   }
   // Those with an odd number, if there is such a place.
@@ -178,7 +178,7 @@ class Run {
         {"--calm", job_.calm},
         {"--credentials", options_.host.empty() ? "" : folder_ / "credentials"},
         {"--epochs", std::to_string(job_.epochs)},
-        {"--servers", std::to_string(steering_.places())}};
+        {"--servers", std::to_string(scale_controller_.places())}};
     for (const auto& [option, value] : more) {
       if (!value.empty()) words.insert(words.end(), {option, value});
     }
@@ -248,7 +248,7 @@ class Run {
   }
   // As `trireme job scale`.
   std::string scale(Fault what, double amount) {
-    const Wanted before = steering_.wanted();
+    const Wanted before = scale_controller_.wanted();
     Wanted now = before;
     if (what == Fault::scale_servers) {
       now.servers = before.servers == options_.servers ? options_.servers + 1 : options_.servers;
@@ -299,7 +299,7 @@ class Run {
   Network network_;
   Links links_;
   Supervisor children_;
-  Steering steering_;
+  ScaleController scale_controller_;
   Havoc havoc_;
   Mending mending_;
   std::ofstream calm_;  // once all faults are over

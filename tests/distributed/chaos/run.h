@@ -46,7 +46,7 @@ struct Outcome {
   int faults = 0;
   int moves = 0;  // completed changes of the number of servers
   int visits = 0,
-      compared = 0;  // of strangers; those with comparable counters
+      compared = 0;  // of unauthenticated_peers; those with comparable counters
   int exits = 0;     // without a kill
   std::string exits_text = {};
   std::int64_t again = 0;  // tasks that were handed out again,

@@ -28,7 +28,8 @@ std::string text_of(std::uint64_t seed, const Outcome& outcome) {
   std::string text = fmt::format(
       "seed {}: {}; {}{:.0f} s, {} faults, {} tasks, {} again and {} of these on trust, {} "
       "rollbacks, {} moves, {} "
-      "checkpoints not written, two masters {} times, strangers {} times and {} compared; lost {}, "
+      "checkpoints not written, two masters {} times, unauthenticated_peers {} times and {} "
+      "compared; lost {}, "
       "doubled {}, beyond {}, sum {:+}, unequal {}, not served {}; {} ended on their own{}{}\n",
       seed, word_for(outcome), outcome.how, outcome.seconds, outcome.faults, outcome.tasks,
       outcome.again, outcome.lost, outcome.rollbacks, outcome.moves, outcome.no_checkpoints,
@@ -50,8 +51,9 @@ class Runs {
     for (int i = 0; i < options_.jobs; ++i) threads.emplace_back([this] { work(); });
     for (std::thread& thread : threads) thread.join();
     print_waits();
-    print(fmt::format("visits of strangers: {}, of which {} were compared with counters\n", visits_,
-                      compared_));
+    print(fmt::format(
+        "visits of unauthenticated peers: {}, of which {} were compared with counters\n", visits_,
+        compared_));
     print(fmt::format("{}\n", !well_ ? "NOT all right" : exact_ ? "all exact" : "all right"));
     return well_;
   }

@@ -69,17 +69,17 @@ class SynchronousTrainer {
   bool enter() {
     client_->join(view_.generation, view_.rank_of(options_.name).value_or(0));
     step_ = view_.step;
-    using Fate = SynchronousTurn::Fate;
-    const Fate fate = turn_.enter(view_, member_.was_away());
-    if (fate == Fate::released) tasks_.release();
+    using BatchOutcome = SynchronousTurn::BatchOutcome;
+    const BatchOutcome outcome = turn_.enter(view_, member_.was_away());
+    if (outcome == BatchOutcome::released) tasks_.release();
     tasks_.forget_before(view_.rollbacks);
-    if (declared_ == view_.rollbacks) return fate == Fate::done;
+    if (declared_ == view_.rollbacks) return outcome == BatchOutcome::done;
     try {
       CountTrainer::declare(*client_, Mode::synchronous);
       declared_ = view_.rollbacks;
     } catch (const StaleGeneration&) {  // which the next step says, too
     }
-    return fate == Fate::done;
+    return outcome == BatchOutcome::done;
   }
   // Gradients of -1 at a rate of 1; without a batch this trainer takes part with nothing.
   void take_step() {

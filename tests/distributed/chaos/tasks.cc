@@ -9,7 +9,7 @@ namespace trireme::chaos {
 
 using namespace distributed;
 
-void tell_progress(std::int64_t tasks) {
+void report_progress(std::int64_t tasks) {
   const std::chrono::nanoseconds time = std::chrono::steady_clock::now().time_since_epoch();
   std::printf("progress %lld %lld\n", static_cast<long long>(tasks),
               static_cast<long long>(time.count()));
@@ -17,25 +17,25 @@ void tell_progress(std::int64_t tasks) {
 }
 
 void Attendance::stay() {
-  if (presence_) return presence_->check();
+  if (session_) return session_->check();
   try {
-    presence_.emplace(store_, 5, [this](const LeaseKeeper& lease) {
+    session_.emplace(store_, 5, [this](const LeaseKeeper& lease) {
       Membership(store_, options_.prefix).join("trainer", options_.name, "", lease);
     });
   } catch (const Unavailable&) {
   }
 }
 
-void Attendance::leave() { presence_.reset(); }
+void Attendance::leave() { session_.reset(); }
 
 bool Attendance::was_away() {
-  const std::int64_t absences = presence_ ? presence_->absences() : 0;
+  const std::int64_t absences = session_ ? session_->absences() : 0;
   return std::exchange(absences_, absences) != absences;
 }
 
 namespace {
 
-void tell_again(const Task& task) {
+void report_again(const Task& task) {
   std::printf("again %lld\n", static_cast<long long>(task.id));
   std::fflush(stdout);
 }
@@ -48,7 +48,7 @@ Batches::Batches(Store& store, distributed::Network& network, const RoleOptions&
       client_(store, network,
               {.prefix = options.prefix, .name = options.name, .security = security_of(options)}),
       at_(CountTrainer::kTask) {
-  client_.on_lost(tell_again);
+  client_.on_lost(report_again);
 }
 
 bool Batches::fill() {
@@ -62,7 +62,7 @@ bool Batches::take() {
   taken_ = client_.take(1);
   if (taken_.tasks.empty()) return false;
   const Task& task = taken_.tasks.front();
-  if (task.again) tell_again(task);
+  if (task.again) report_again(task);
   at_ = 0;
   return true;
 }
@@ -72,7 +72,7 @@ void Batches::next() {
   at_ += size_;
   batch_.clear();
   if (at_ < CountTrainer::kTask) return;
-  tell_progress(client_.finish(taken_.tasks));
+  report_progress(client_.finish(taken_.tasks));
 }
 
 void Batches::drop() {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "distributed/coordination/membership.h"
-#include "distributed/coordination/presence.h"
+#include "distributed/coordination/session.h"
 #include "distributed/launch/role.h"
 #include "distributed/master/task_client.h"
 
@@ -28,13 +28,13 @@ class Attendance {
  private:
   distributed::Store& store_;
   const distributed::RoleOptions& options_;
-  std::optional<distributed::Presence> presence_;
+  std::optional<distributed::StoreSession> session_;
   std::int64_t absences_ = 0;  // at the last call
 };
 
 // Reports to the runner that this number of tasks ended now: "progress TASKS TIME", in nanoseconds
 // of the steady clock.
-void tell_progress(std::int64_t tasks);
+void report_progress(std::int64_t tasks);
 
 // The batches of the tasks of a trainer, one after another. Reports progress, and prints "again
 // TASK" for tasks that another trainer had before, or will have again because the next leader does

@@ -46,7 +46,7 @@ std::string read_all(int socket, Clock::time_point until) {
 }  // namespace
 
 std::string tell(const std::string& address, const std::string& bytes,
-                 std::chrono::milliseconds most) {
+                 std::chrono::milliseconds timeout) {
   const std::size_t colon = address.rfind(':');
   sockaddr_in to{};
   to.sin_family = AF_INET;
@@ -55,7 +55,7 @@ std::string tell(const std::string& address, const std::string& bytes,
     return "";
   }
   to.sin_port = htons(static_cast<std::uint16_t>(std::atoi(address.c_str() + colon + 1)));
-  const auto until = Clock::now() + most;
+  const auto until = Clock::now() + timeout;
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket < 0) return "";
   std::string answer;

@@ -63,14 +63,14 @@ class Pace {
 };
 
 // How often records were counted: the least and the most.
-static void tell_counts() {
+static void report_counts() {
   tr::Model model = tr::load_model("counts");
   std::vector<std::int64_t> all(kRecords);
   std::iota(all.begin(), all.end(), 0);
   const tr::Tensor counts = model.predict({{"record", tr::Tensor::from({kRecords}, all)}})[0];
-  const auto [least, most] =
+  const auto [min, max] =
       std::minmax_element(counts.data<float>(), counts.data<float>() + kRecords);
-  std::cout << "records were counted " << *least << " to " << *most << " times" << std::endl;
+  std::cout << "records were counted " << *min << " to " << *max << " times" << std::endl;
 }
 
 int main(int argc, char** argv) {
@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
               << std::endl;
     if (!member.is_chief()) return 0;
     member.save(trainer, "counts", {.outputs = {one}});
-    tell_counts();
+    report_counts();
   } catch (const tr::Error& error) {
     std::cerr << "error: " << error.what() << '\n';
     return 4;

@@ -93,7 +93,7 @@ void by_all_reduce(const Part& part, const std::string& address) {
   DataParallelOptions how;
   how.group.prefix = "steps/";
   how.group.name = "member_" + std::to_string(part.rank);
-  how.group.least = static_cast<std::size_t>(part.members);
+  how.group.min_members = static_cast<std::size_t>(part.members);
   how.bucket_bytes = 4096;
   std::vector<std::string> names;
   for (const Value& parameter : model.program.parameters()) {

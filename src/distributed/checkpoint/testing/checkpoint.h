@@ -159,7 +159,7 @@ class Servers {
     Manifest manifest{
         .id = begun.id, .delta = begun.delta, .base = begun.base, .previous = begun.previous};
     manifest.step = step;
-    manifest.cut = "queue of step " + std::to_string(step);
+    manifest.snapshot = "queue of step " + std::to_string(step);
     manifest.parts = std::move(parts);
     return manifest;
   }

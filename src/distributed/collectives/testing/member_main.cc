@@ -91,7 +91,7 @@ class Member {
     ElasticOptions options;
     options.prefix = prefix;
     options.name = name;
-    options.least = static_cast<std::size_t>(numbers["least"]);
+    options.min_members = static_cast<std::size_t>(numbers["min_members"]);
     options.lease = numbers["lease"];
     options.settle = Milliseconds(numbers["settle"]);
     options.group.timeout = Milliseconds(numbers["timeout"]);
@@ -164,8 +164,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::map<std::string, std::int64_t> numbers = {
-      {"count", 1000},    {"least", 1},   {"lease", 5}, {"settle", 500},
-      {"timeout", 10000}, {"form", 2000}, {"pause", 0}};
+      {"count", 1000},    {"min_members", 1}, {"lease", 5}, {"settle", 500},
+      {"timeout", 10000}, {"form", 2000},     {"pause", 0}};
   for (int i = 4; i < argc; ++i) {
     const std::string text = argv[i];
     const std::size_t equals = std::min(text.find('='), text.size() - 1);

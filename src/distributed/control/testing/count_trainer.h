@@ -10,7 +10,7 @@
 
 #include "distributed/control/job_view.h"
 #include "distributed/coordination/membership.h"
-#include "distributed/coordination/presence.h"
+#include "distributed/coordination/session.h"
 #include "distributed/master/task_client.h"
 #include "distributed/server/client.h"
 
@@ -75,7 +75,7 @@ class CountTrainer {
     bool declared = false;
     for (Taken taken; !taken.all_done && !stopped();) {
       try {
-        presence_->check();
+        session_->check();
         if (!declared) declare(client);
         declared = true;
         if (taken.tasks.empty() || taken.rollbacks < view_.rollbacks) taken = tasks.take(2);
@@ -126,16 +126,16 @@ class CountTrainer {
   }
   // Returns whether it joined before it had to stop.
   bool join() {
-    while (!presence_ && !stopped()) {
+    while (!session_ && !stopped()) {
       try {
-        presence_.emplace(store_, work_.lease, [this](const LeaseKeeper& lease) {
+        session_.emplace(store_, work_.lease, [this](const LeaseKeeper& lease) {
           Membership(store_, work_.prefix).join("trainer", work_.name, "", lease);
         });
       } catch (const Unavailable&) {
         std::this_thread::sleep_for(Milliseconds(5));
       }
     }
-    return presence_.has_value();
+    return session_.has_value();
   }
   bool stopped() const { return work_.stop && work_.stop(); }
   std::optional<JobView> read_view() {
@@ -211,7 +211,7 @@ class CountTrainer {
   Network& network_;
   const CountWork work_;
   JobView view_;
-  std::optional<Presence> presence_;
+  std::optional<StoreSession> session_;
 };
 
 }  // namespace trireme::distributed

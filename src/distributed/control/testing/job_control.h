@@ -123,13 +123,15 @@ class CountJob {
     stop_master();
     store_->put(kJob + "moving", text_of(move));
     const ServerView view = read_job_view(*store_, kJob).value().servers;
-    Fleet fleet(network_, kTestSecurity, [](std::size_t, const std::string&) { return false; });
-    fleet.aim(view.addresses, static_cast<std::uint64_t>(store_->get(kJob + "moving")->modified));
+    ServerClients server_clients(network_, kTestSecurity,
+                                 [](std::size_t, const std::string&) { return false; });
+    server_clients.aim(view.addresses,
+                       static_cast<std::uint64_t>(store_->get(kJob + "moving")->modified));
     const SlotMap next = view.map.moved(move.first, move.last, move.to);
-    Mover mover(fleet);
+    Mover mover(server_clients);
     mover.prepare(move);
     mover.copy(move, next);
-    fleet.set_map(next);
+    server_clients.set_map(next);
     start_master();
   }
   // Trainers become slower and slower, so that the job does not end before the event that a test
@@ -311,7 +313,7 @@ class CountJob {
     control_ = std::thread([this, control] {
       JobControl all(*store_, *master_, control);
       while (leading_) {
-        all.look();
+        all.poll();
         std::this_thread::sleep_for(Milliseconds(5));
       }
     });

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "base/testing/comes_true.h"
+#include "base/testing/wait_until.h"
 #include "distributed/coordination/store.h"
 
 namespace trireme::distributed {

@@ -1,0 +1,53 @@
+#pragma once
+
+// The control of a running job for a launcher: its record, its orders, its metrics.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "distributed/job/job_record.h"
+#include "distributed/launch/launch_monitor.h"
+#include "distributed/launch/scale_controller.h"
+
+namespace trireme::distributed {
+
+struct LauncherServicesOptions {
+  JobRecord record;  // written by rank 0; its name is that of the job
+  ScaleControllerOptions scale_controller;
+  std::string go_on = {};  // how to resume the job, for people
+  std::string metrics_host = "127.0.0.1";
+  int metrics_port = 0;
+  // Refused callers of the store of the job, for a launcher that serves it.
+  std::function<std::int64_t()> unauthenticated_peers = {};
+};
+
+// For one thread.
+class LauncherServices {
+ public:
+  // A record that cannot be written is reported, but is no error. The store and the supervisor
+  // outlive the object. Errors: as LaunchMonitor and Store.
+  LauncherServices(const LauncherServicesOptions& options, Store& store, Supervisor& children);
+
+  // The name of the job: that of its record.
+  const std::string& name() const { return name_; }
+  int metrics_port() const { return monitor_->port(); }
+  // Call it regularly. `all`: the progress of all trainers.
+  void poll(const Totals& all);
+  const ScaleController& steering() const { return *scale_controller_; }
+  // Ends the processes here in order, and answers an order to stop. Calls `then` when the trainers
+  // have ended. Returns the result for a job that was ordered to stop.
+  std::optional<StopReport> end(const std::function<void()>& then);
+
+ private:
+  Store& store_;
+  Supervisor& children_;
+  const std::string prefix_, go_on_;
+  std::string name_;
+  std::optional<JobEntry> entry_;
+  std::optional<ScaleController> scale_controller_;
+  std::optional<LaunchMonitor> monitor_;
+};
+
+}  // namespace trireme::distributed
