@@ -25,7 +25,7 @@ train() {
   rm -rf "$name" "$name"-* "$name".*
   : >"$name.all"
   "$trireme" launch --metrics-port 9464 --trainers 2 --servers 2 examples/jobs/clicks_deepfm.toml --set distributed.mode=synchronous \
-    --set data.train.made_clicks="$clicks" --set data.train.ids="$ids" --set data.test.ids="$ids" "$@" --output "$name" >"$name.log" 2>&1 &
+    --set data.train.synthetic_clicks="$clicks" --set data.train.ids="$ids" --set data.test.ids="$ids" "$@" --output "$name" >"$name.log" 2>&1 &
   job=$!
   while kill -0 "$job" 2>/dev/null; do
     figures_of 9464 >"$name.now" || true

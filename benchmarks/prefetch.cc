@@ -166,7 +166,7 @@ struct Model {
   Value loss;
 
   Model() {
-    nn::EmbeddingOptions options{.rows = kRows, .width = kWidth};
+    nn::EmbeddingOptions options{.num_embeddings = kRows, .dim = kWidth};
     options.sparse_gradient = true;
     const Value x = reshape(nn::embedding(ids, options), {.shape = {batch, kFields * kWidth}});
     loss = mean(nn::binary_cross_entropy_with_logits(

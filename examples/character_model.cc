@@ -38,10 +38,11 @@ struct Model {
   // Training runs the layers one after another, each over whole texts. Generation runs both layers
   // at each step. Equal names make both use the same parameters.
   tr::Value embed(const tr::Value& character) {
-    return nn::embedding(character, {.rows = kCharacters, .width = 64, .name = "characters"});
+    return nn::embedding(character,
+                         {.num_embeddings = kCharacters, .dim = 64, .name = "characters"});
   }
   tr::Value layer(nn::Step& step, const tr::Value& x, const char* name) {
-    const nn::LstmState before{step.memory({.width = kUnits}), step.memory({.width = kUnits})};
+    const nn::LstmState before{step.state({.width = kUnits}), step.state({.width = kUnits})};
     const nn::LstmState after = nn::lstm_cell(x, before, {.units = kUnits, .name = name});
     step.update(before.h, after.h);
     step.update(before.c, after.c);

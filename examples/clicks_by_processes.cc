@@ -15,9 +15,9 @@ namespace nn = trireme::nn;
 int main(int argc, char** argv) {
   const std::int64_t examples = argc > 1 ? std::atoll(argv[1]) : 1'000'000;
   try {
-    const auto clicks = tr::data::made_clicks({.examples = examples, .ids = 1000});
+    const auto clicks = tr::data::synthetic_clicks({.examples = examples, .ids = 1000});
     const auto others =
-        tr::data::made_clicks({.examples = 10'000, .first = 1'000'000'000, .ids = 1000});
+        tr::data::synthetic_clicks({.examples = 10'000, .first = 1'000'000'000, .ids = 1000});
     tr::Program program("clicks");
     tr::Value numbers = program.input("features", tr::f32, {tr::batch, 13});
     tr::Value clicked = program.input("target", tr::f32, {tr::batch, 1});

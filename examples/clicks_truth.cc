@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   options.truth = true;
   try {
     std::vector<std::pair<float, bool>> clicks;  // true probability, and whether it was a click
-    const tr::data::Dataset rows = tr::data::made_clicks(options);
+    const tr::data::Dataset rows = tr::data::synthetic_clicks(options);
     for (std::int64_t first = 0; first < rows.size(); first += 4096) {
       const tr::data::Batch batch = rows.rows(first, std::min(first + 4096, rows.size()));
       const tr::Tensor &truth = batch.at("truth"), &target = batch.at("target");

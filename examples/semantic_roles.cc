@@ -1,6 +1,6 @@
 // Semantic role labelling: given a predicate, predicts the PropBank roles of the other words: who
 // did what to whom. Two bidirectional LSTM layers read words, part-of-speech tags, distances to the
-// predicate, and the predicate with its neighbours. A conditional random field predicts the roles
+// predicate, and the predicate with its neighbors. A conditional random field predicts the roles
 // (Zhou and Xu 2015; data: PropBank on the English Web Treebank).
 // docs/tutorials/semantic_roles.md explains it.
 //   semantic_roles [--quick]
@@ -117,10 +117,10 @@ struct Inputs {
 // The scores of all roles for each word.
 tr::Value network(const Inputs& in, const Vocabularies& vocabularies, std::int64_t roles) {
   tr::Value word = nn::embedding(
-      in.words, {.rows = vocabularies.words.size(), .width = 100, .sparse_gradient = true});
-  tr::Value tag = nn::embedding(in.tags, {.rows = vocabularies.tags.size(), .width = 32});
+      in.words, {.num_embeddings = vocabularies.words.size(), .dim = 100, .sparse_gradient = true});
+  tr::Value tag = nn::embedding(in.tags, {.num_embeddings = vocabularies.tags.size(), .dim = 32});
   tr::Value embedded = nn::dropout(tr::concat({word, tag}, {.axis = 1}), {.rate = 0.3});
-  // The embeddings of the predicate and of its two neighbours.
+  // The embeddings of the predicate and of its two neighbors.
   tr::Value begins = slice(sequence::splits(in.words), {.starts = {0}, .limits = {tr::batch}});
   tr::Value last = sequence::lengths(in.words) - 1.0;
   std::vector<tr::Value> around;
@@ -133,7 +133,8 @@ tr::Value network(const Inputs& in, const Vocabularies& vocabularies, std::int64
   // The distance of each word from the predicate.
   const double limit = 12;
   tr::Value distance = sequence::positions(in.words) - sequence::expand(in.position, in.words);
-  tr::Value mark = nn::embedding(clamp(distance, -limit, limit) + limit, {.rows = 25, .width = 16});
+  tr::Value mark =
+      nn::embedding(clamp(distance, -limit, limit) + limit, {.num_embeddings = 25, .dim = 16});
 
   tr::Value x = tr::concat({embedded, sequence::expand(context, in.words), mark}, {.axis = 1});
   x = nn::lstm(x, {.units = 128, .layers = 2, .bidirectional = true, .dropout = 0.3});
@@ -162,7 +163,7 @@ int main(int argc, char** argv) {
     scores.transition =
         scores.transition +
         program.parameter("forbidden", tr::f32, {learned, learned}, {.trainable = false});
-    tr::Value label = select(target < static_cast<double>(learned), target, 0.0);
+    tr::Value label = trireme::where(target < static_cast<double>(learned), target, 0.0);
     tr::Value loss = mean(nn::crf_loss(emissions, label, scores));
     tr::Value predicted = nn::crf_decode(emissions, scores).tags;
 

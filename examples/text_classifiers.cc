@@ -23,11 +23,13 @@ struct Recipe {
 // Computes scores of the two classes, [batch, 2], from the packed word ids of texts.
 tr::Value network(const std::string& name, const tr::Value& words, std::int64_t vocabulary) {
   if (name == "logistic") {  // the sum of one weight for each word and class
-    return tr::sequence::sum(nn::embedding(
-        words,
-        {.rows = vocabulary, .width = 2, .weight_init = nn::zeros(), .sparse_gradient = true}));
+    return tr::sequence::sum(nn::embedding(words, {.num_embeddings = vocabulary,
+                                                   .dim = 2,
+                                                   .weight_init = nn::zeros(),
+                                                   .sparse_gradient = true}));
   }
-  tr::Value x = nn::embedding(words, {.rows = vocabulary, .width = 64, .sparse_gradient = true});
+  tr::Value x =
+      nn::embedding(words, {.num_embeddings = vocabulary, .dim = 64, .sparse_gradient = true});
   if (name == "mean") {
     x = tr::sequence::mean(x);
   } else if (name == "convolution") {
@@ -44,8 +46,8 @@ Recipe recipe_of(const std::string& name, bool reviews) {
   const std::int64_t max_tokens = reviews ? 1000 : 0;  // 0: no limit
   if (name == "logistic") return {{.grams = 2, .distinct = true}, 2, 1e-2f, 4};
   if (name == "mean") return {{.grams = 2}, 2, 2e-3f, reviews ? 20 : 8};
-  if (name == "convolution") return {{.most = max_tokens}, 2, 1e-3f, reviews ? 12 : 7};
-  return {{.most = max_tokens}, 2, 1e-3f, reviews ? 12 : 6};
+  if (name == "convolution") return {{.max_tokens = max_tokens}, 2, 1e-3f, reviews ? 12 : 7};
+  return {{.max_tokens = max_tokens}, 2, 1e-3f, reviews ? 12 : 6};
 }
 
 int main(int argc, char** argv) {

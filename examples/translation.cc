@@ -36,7 +36,8 @@ struct Translator {
 constexpr std::int64_t kEmbedding = 128, kHidden = 192;
 
 tr::Value embed(const tr::Value& ids) {
-  const nn::EmbeddingOptions table{.rows = kPieces, .width = kEmbedding, .sparse_gradient = true};
+  const nn::EmbeddingOptions table{
+      .num_embeddings = kPieces, .dim = kEmbedding, .sparse_gradient = true};
   return nn::dropout(nn::embedding(ids, table), {.rate = kDropout});
 }
 
@@ -55,7 +56,7 @@ Encoded encode(const tr::Value& source) {
 // and generation run it.
 tr::Value decode(const Encoded& source, nn::Step& step, const tr::Value& piece) {
   const tr::Value seen = step.static_input(source.states), keys = step.static_input(source.keys);
-  const tr::Value h = step.memory({.init = source.summary});
+  const tr::Value h = step.state({.init = source.summary});
   const tr::Value match = sum(keys * tr::sequence::expand(h, keys), {.axes = {1}});
   const tr::Value weights = tr::sequence::softmax(match / std::sqrt(1.0 * kHidden));
   step.attention(weights);
@@ -98,7 +99,8 @@ void build_gru(Translator& t) {
 constexpr std::int64_t kWidth = 128;
 
 tr::Value embed(const tr::Value& ids, const tr::Value& positions) {
-  const nn::EmbeddingOptions table{.rows = kPieces, .width = kWidth, .sparse_gradient = true};
+  const nn::EmbeddingOptions table{
+      .num_embeddings = kPieces, .dim = kWidth, .sparse_gradient = true};
   const tr::Value x = nn::embedding(ids, table) * std::sqrt(1.0 * kWidth);
   return nn::dropout(nn::add_sinusoidal_positions(x, positions), {.rate = kDropout});
 }
@@ -109,7 +111,7 @@ tr::Value decode(const tr::Value& seen, const tr::Value& pieces, nn::Step* step)
   if (step == nullptr) {
     positions = tr::sequence::positions(pieces);
   } else {
-    positions = step->memory({.dtype = tr::i64});
+    positions = step->state({.dtype = tr::i64});
     step->update(positions, positions + 1.0);
   }
   const tr::Value x = nn::transformer_decoder(

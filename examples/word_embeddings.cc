@@ -77,7 +77,7 @@ void learn_ngrams(const Text& text, bool quick) {
   tr::Value next = program.input("next", tr::i64, {tr::batch});
   const std::int64_t words = text.vocabulary.size();
   tr::Value x = nn::embedding(
-      context, {.rows = words, .width = kWidth, .sparse_gradient = true, .name = "words"});
+      context, {.num_embeddings = words, .dim = kWidth, .sparse_gradient = true, .name = "words"});
   x = nn::linear(nn::dropout(nn::flatten(x), {.rate = 0.2}),
                  {.units = 128, .activation = nn::tanh});
   tr::Value logits = nn::linear(nn::dropout(x, {.rate = 0.4}), {.units = words});
@@ -97,7 +97,7 @@ tr::data::Batch pairs_of(const Text& text, const Ids& ids, std::int64_t epoch, s
   const Ids& counts = text.vocabulary.counts();
   const text::SkipGrams pairs =
       text::skip_grams(ids, counts, {.window = 5, .subsample = 1e-3, .seed = 1, .epoch = epoch});
-  tr::data::Batch batch{{"centre", pairs.centre}, {"context", pairs.context}};
+  tr::data::Batch batch{{"center", pairs.centre}, {"context", pairs.context}};
   if (noise > 0) {
     batch["noise"] =
         text::draw(text::noise_distribution(counts), {pairs.centre.dim(0), noise}, 1, epoch);
@@ -128,12 +128,12 @@ void learn_with_noise(const Text& text, bool quick) {
   constexpr std::int64_t kNoise = 5, kWidth = 100;
   const std::int64_t count = text.vocabulary.size();
   tr::Program program("skip_gram_negative");
-  tr::Value centre = program.input("centre", tr::i64, {tr::batch});
+  tr::Value center = program.input("center", tr::i64, {tr::batch});
   tr::Value context = program.input("context", tr::i64, {tr::batch});
   tr::Value noise = program.input("noise", tr::i64, {tr::batch, kNoise});
   const tr::Value words = table(program, "words", count, kWidth, 0.05);
   const tr::Value others = table(program, "contexts", count, kWidth, 0);
-  tr::Value x = gather(words, centre, {.sparse_gradient = true});
+  tr::Value x = gather(words, center, {.sparse_gradient = true});
   // The true context word first, then the noise words: [batch, 1 + kNoise].
   tr::Value near = tr::concat({unsqueeze(context, 1), noise}, {.axis = 1});
   tr::Value y = gather(others, near, {.sparse_gradient = true});
@@ -157,7 +157,7 @@ void learn_with_tree(const Text& text, bool quick) {
   const Ids& counts = text.vocabulary.counts();
   const nn::ClassTree tree = nn::huffman_tree({counts.begin(), counts.end()});
   tr::Program program("skip_gram_tree");
-  tr::Value centre = program.input("centre", tr::i64, {tr::batch});
+  tr::Value center = program.input("center", tr::i64, {tr::batch});
   tr::Value context = program.input("context", tr::i64, {tr::batch});
   const tr::Value words = table(program, "words", text.vocabulary.size(), kWidth, 0.05);
   const tr::Value nodes = table(program, "nodes", tree.nodes, kWidth, 0);
@@ -165,7 +165,7 @@ void learn_with_tree(const Text& text, bool quick) {
   const tr::Shape shape(tree.path.shape().begin(), tree.path.shape().end());
   const tr::Value path = program.parameter("path", tr::i64, shape, {.trainable = false});
   const tr::Value code = program.parameter("code", tr::i64, shape, {.trainable = false});
-  tr::Value x = gather(words, centre, {.sparse_gradient = true});
+  tr::Value x = gather(words, center, {.sparse_gradient = true});
   tr::Value loss =
       mean(nn::hierarchical_softmax(x, context, nodes, bias, {.path = path, .code = code}));
   learn_pairs(

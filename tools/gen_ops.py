@@ -101,6 +101,11 @@ class Op:
         self.signature = joined(signature[1])
         self.elementwise = "Trait::elementwise" in text
         self.internal = "Trait::internal" in text  # only the compiler makes it: no function
+        old_name = re.search(r'\bop\.old_name\s*=\s*"(\w+)"', text)
+        self.old_name = old_name[1] if old_name else None
+        self.old_attributes = dict(
+            (new, old) for old, new in re.findall(r'\{"(\w+)", "(\w+)"\}', "".join(
+                re.findall(r"\bop\.old_attributes\s*=\s*(\{\{.*?\}\});", text, re.S))))
         self.parse()
 
     def parse(self):
@@ -125,7 +130,11 @@ class Op:
             note = "  // required" if attribute.default is None else ""
             default = attribute.cpp_default()
             default = default if default == "{}" else " = " + default
-            lines.append(f"  {CPP_TYPES[attribute.kind]} {attribute.name}{default};{note}")
+            kind = CPP_TYPES[attribute.kind]
+            lines.append(f"  {kind} {attribute.name}{default};{note}")
+            if attribute.name in self.old_attributes:
+                old = self.old_attributes[attribute.name]
+                lines.append(f'  DeprecatedOption<{kind}, "{old}", "{attribute.name}"> {old} = {{}};')
         return "\n".join(lines + ["};"])
 
     def prototype(self, defaults):
@@ -142,7 +151,8 @@ class Op:
         if self.attributes:
             optional = all(a.default is not None for a in self.attributes)
             default = " = {}" if defaults and optional else ""
-            parameters.append(f"const {self.struct}& attributes{default}")
+            name = "attributes" if defaults or not self.old_attributes else "given"
+            parameters.append(f"const {self.struct}& {name}{default}")
         where = "SourceLocation where"
         parameters.append(where + " = SourceLocation::current()" if defaults else where)
         export = "TRIREME_API " if defaults else ""
@@ -160,6 +170,13 @@ class Op:
         if len(fixed) < len(self.operands):
             xs = self.operands[-1][:-3]
             lines.append(f"  operands.insert(operands.end(), {xs}.begin(), {xs}.end());")
+        if self.old_attributes:
+            lines.append(f"  {self.struct} attributes = given;")
+        for attribute in self.attributes:
+            if attribute.name in self.old_attributes:
+                lines.append(f"  attributes.{self.old_attributes[attribute.name]}.apply_to("
+                             f"attributes.{attribute.name}, "
+                             f"{self.struct}().{attribute.name});")
         lines.append("  Attributes all;")
         for attribute in sorted(self.attributes, key=lambda a: a.name):
             lines.append(f'  all.push_back({{"{attribute.name}", {attribute.value()}}});')
@@ -179,7 +196,18 @@ class Op:
             text += "\n" + comment("Results: " + ", ".join(self.results) + ".")
         if self.attributes:
             text += "\n" + self.struct_text()
-        return text + "\n" + self.prototype(True) + ";"
+        return text + "\n" + self.prototype(True) + ";" + self.old_function()
+
+    def old_function(self):
+        """The function under its old name, which calls the new one."""
+        if not self.old_name:
+            return ""
+        names = [operand.removesuffix("...") for operand in self.operands]
+        names += ["attributes"] if self.attributes else []
+        prototype = self.prototype(True).replace("TRIREME_API ", "")
+        prototype = prototype.replace(f" {self.name}(", f" {self.old_name}(", 1)
+        return (f'\n[[deprecated("use {self.name}()")]] inline {prototype} {{\n'
+                f"  return trireme::{self.name}({', '.join(names + ['where'])});\n}}")
 
     @property
     def has_function(self):
@@ -225,6 +253,7 @@ def header(ops):
 #include <string>
 #include <vector>
 
+#include "trireme/deprecated.h"
 #include "trireme/dtype.h"
 #include "trireme/export.h"
 #include "trireme/program.h"

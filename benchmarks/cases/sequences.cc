@@ -36,7 +36,7 @@ std::int64_t last(const tr::Tensor& splits) {
 tr::Value custom_lstm(const tr::Value& x, std::int64_t units) {
   auto [states] = nn::rnn([&](nn::Step& step) {
     const tr::Value now = step.input(x);
-    const tr::Value h = step.memory({.width = units}), c = step.memory({.width = units});
+    const tr::Value h = step.state({.width = units}), c = step.state({.width = units});
     const tr::Value gates = nn::linear(tr::concat({now, h}, {.axis = 1}), {.units = 4 * units});
     const auto gate = [&](std::int64_t i) {
       return slice(gates, {.starts = {0, i * units}, .limits = {gates.dim(0), (i + 1) * units}});
@@ -55,7 +55,7 @@ Case sentiment(bool custom) {
   Case c{.program = tr::Program("sentiment")};
   const tr::Value words = c.program.input("words", tr::i64, tr::ragged({tr::batch}));
   const tr::Value label = c.program.input("label", tr::i64, {tr::batch});
-  const tr::Value x = nn::embedding(words, {.rows = kWords, .width = 128});
+  const tr::Value x = nn::embedding(words, {.num_embeddings = kWords, .dim = 128});
   const tr::Value states = custom ? custom_lstm(x, 128) : nn::lstm(x, {.units = 128});
   const tr::Value logits = nn::linear(tr::sequence::last(states), {.units = 2});
   c.loss = mean(nn::cross_entropy(logits, label));
@@ -76,17 +76,17 @@ constexpr std::int64_t kPieces = 2'000, kHidden = 256;
 // Logits of the next word, for each word of `target`.
 tr::Value translate(const tr::Value& source, const tr::Value& target) {
   const tr::Value encoded =
-      nn::gru(nn::embedding(source, {.rows = kPieces, .width = kHidden, .name = "source"}),
+      nn::gru(nn::embedding(source, {.num_embeddings = kPieces, .dim = kHidden, .name = "source"}),
               {.units = kHidden});
   const tr::Value keys = nn::linear(encoded, {.units = kHidden, .bias = false, .name = "keys"});
   const tr::Value embedded =
-      nn::embedding(target, {.rows = kPieces, .width = kHidden, .name = "target"});
+      nn::embedding(target, {.num_embeddings = kPieces, .dim = kHidden, .name = "target"});
   const tr::Value first =
       nn::tanh(nn::linear(tr::sequence::last(encoded), {.units = kHidden, .name = "first"}));
   auto [states] = nn::rnn([&](nn::Step& step) {
     const tr::Value now = step.input(embedded);
     const tr::Value seen = step.static_input(encoded), key = step.static_input(keys);
-    const tr::Value h = step.memory({.init = first});
+    const tr::Value h = step.state({.init = first});
     const tr::Value query = nn::linear(h, {.units = kHidden, .name = "query"});
     const tr::Value score = nn::linear(nn::tanh(key + tr::sequence::expand(query, key)),
                                        {.units = 1, .bias = false, .name = "score"});
@@ -127,7 +127,7 @@ Case documents() {
   const tr::Value words =
       c.program.input("words", tr::i64, tr::ragged({tr::batch, tr::Dim("sentences")}));
   const tr::Value label = c.program.input("label", tr::i64, {tr::batch});
-  const tr::Value x = nn::embedding(words, {.rows = kWords, .width = 128});
+  const tr::Value x = nn::embedding(words, {.num_embeddings = kWords, .dim = 128});
   const tr::Value sentences = tr::sequence::last(nn::lstm(x, {.units = 128}));
   const tr::Value documents = tr::sequence::last(nn::lstm(sentences, {.units = 128}));
   c.loss = mean(nn::cross_entropy(nn::linear(documents, {.units = 2}), label));

@@ -29,9 +29,9 @@ def draw(goals):
         label = what + (f", {threads} thread{'s' * (threads > 1)}" if threads else "")
         svg.append(f'<text x="{LABEL - 8}" y="{y + 14}" text-anchor="end">{html.escape(label)}</text>')
         if ratio:
-            colour = "#3a7d44" if ratio >= goal else "#b5533c"
+            color = "#3a7d44" if ratio >= goal else "#b5533c"
             svg.append(f'<rect x="{LABEL}" y="{y + 3}" width="{x(ratio) - LABEL:.1f}" height="14" '
-                       f'fill="{colour}"/>')
+                       f'fill="{color}"/>')
             svg.append(f'<text x="{x(ratio) + 4:.1f}" y="{y + 14}">{ratio:.2f}</text>')
         svg.append(f'<line x1="{x(goal):.1f}" x2="{x(goal):.1f}" y1="{y + 1}" y2="{y + 19}" '
                    'stroke="black" stroke-width="2"/>')

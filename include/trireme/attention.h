@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "trireme/deprecated.h"
 #include "trireme/export.h"
 #include "trireme/nn.h"
 #include "trireme/program.h"
@@ -49,7 +50,7 @@ struct AttentionOptions {
   bool bias = true;
   Initializer weight_init = xavier_uniform();
   // Self-attention inside a step, of x [active, width]: attends to this step and earlier ones.
-  // Their keys and values are kept in memories of `limit` rows. More steps are Error(data) at run
+  // Their keys and values are kept in states of `limit` rows. More steps are Error(data) at run
   // time.
   Step* step = nullptr;
   std::int64_t limit = 0;
@@ -80,12 +81,13 @@ TRIREME_API Value add_sinusoidal_positions(const Value& x, const Value& position
                                            SourceLocation where = SourceLocation::current());
 
 struct LearnedPositionsOptions {
-  std::int64_t most_steps = 0;  // required; later steps use the last row
+  std::int64_t max_steps = 0;  // required; later steps use the last row
+  DeprecatedOption<std::int64_t, "most_steps", "max_steps"> most_steps = {};
   Initializer weight_init = normal(0, 0.02);
   ParameterSettings weight_settings = {};
   std::string name = {};
 };
-// x plus the first rows of parameter weight [most_steps, width].
+// x plus the first rows of parameter weight [max_steps, width].
 TRIREME_API Value add_learned_positions(const Value& x, LearnedPositionsOptions options,
                                         SourceLocation where = SourceLocation::current());
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "trireme/deprecated.h"
 #include "trireme/export.h"
 #include "trireme/nn.h"
 #include "trireme/program.h"
@@ -125,7 +126,8 @@ struct Pool3dOptions {
   Triple kernel = 2;
   std::optional<Triple> stride = {};  // default: the kernel's size
   Padding3d padding = {};
-  bool count_padding = true;  // avg_pool3d only: padding counts as elements
+  bool count_include_pad = true;  // avg_pool3d only: padding counts as elements
+  DeprecatedOption<bool, "count_padding", "count_include_pad"> count_padding = {};
 };
 TRIREME_API Value max_pool3d(const Value& x, Pool3dOptions options,
                              SourceLocation where = SourceLocation::current());

@@ -114,14 +114,21 @@ class TRIREME_API Dataset {
   // has the options. Errors: usage if there is no such column or a size does not fit.
   Dataset random_crop(std::int64_t size, const CropOptions& options = {}) const;
   Dataset flip(const FlipOptions& options = {}) const;  // left to right
-  Dataset colour_jitter(const JitterOptions& options = {}) const;
+  Dataset color_jitter(const JitterOptions& options = {}) const;
+  [[deprecated("use color_jitter()")]] Dataset colour_jitter(const JitterOptions& options) const {
+    return color_jitter(options);
+  }
   // Draws a black square of `size` around a random pixel, clipped to the image.
   Dataset cutout(std::int64_t size, const CutoutOptions& options = {}) const;
   // Mixes every example with the next one of its batch: all f32 columns, and "label" i64[], which
   // becomes f32[classes], the share of each class. Other columns are an error.
   Dataset mixup(const MixupOptions& options = {}) const;
-  // Computes (x - mean) / deviation with one value for each channel, or one for all. Not random.
-  Dataset normalise(const std::vector<float>& mean, const std::vector<float>& deviation) const;
+  // Computes (x - mean) / stddev with one value for each channel, or one for all. Not random.
+  Dataset normalize(const std::vector<float>& mean, const std::vector<float>& stddev) const;
+  [[deprecated("use normalize()")]] Dataset normalise(const std::vector<float>& mean,
+                                                      const std::vector<float>& stddev) const {
+    return normalize(mean, stddev);
+  }
 
   Batches batch(std::int64_t n, BatchOptions options = {}) const;
 

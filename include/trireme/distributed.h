@@ -9,7 +9,7 @@
 //         {.distribution = {.mode = tr::Distribution::Mode::asynchronous}});
 //     tr::Trainer trainer(program, member.distribute(
 //         program, {.loss = loss, .optimizer = tr::Adagrad{}}));
-//     member.train(trainer, tr::data::made_clicks(...).shuffle(1).batch(256), {.epochs = 2});
+//     member.train(trainer, tr::data::synthetic_clicks(...).shuffle(1).batch(256), {.epochs = 2});
 //     if (member.is_chief()) {  // one of the training processes
 //       std::cout << trainer.evaluate(...) << '\n';
 //       member.save(trainer, "clicks", {.outputs = {sigmoid(logits)}});

@@ -45,8 +45,12 @@ struct Metric {
 TRIREME_API Metric accuracy(Value logits, Value label,
                             SourceLocation where = SourceLocation::current());
 // The fraction of examples whose label is among the k largest logits: "top_5_accuracy".
-TRIREME_API Metric top_k(Value logits, Value label, int k,
-                         SourceLocation where = SourceLocation::current());
+TRIREME_API Metric top_k_accuracy(Value logits, Value label, int k,
+                                  SourceLocation where = SourceLocation::current());
+[[deprecated("use top_k_accuracy()")]] inline Metric top_k(
+    Value logits, Value label, int k, SourceLocation where = SourceLocation::current()) {
+  return top_k_accuracy(std::move(logits), std::move(label), k, where);
+}
 // The mean of -log softmax(logits)[label]: "log_loss".
 TRIREME_API Metric log_loss(Value logits, Value label,
                             SourceLocation where = SourceLocation::current());

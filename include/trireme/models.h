@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "trireme/decoding.h"
+#include "trireme/deprecated.h"
 #include "trireme/export.h"
 #include "trireme/nn.h"
 #include "trireme/program.h"
@@ -55,9 +56,15 @@ TRIREME_API Value mlp(const Value& x, MlpOptions options,
 
 // (x - mean) / standard deviation, with one number per channel or one for all. Part of the model,
 // so a saved model takes the same images as training.
-TRIREME_API Value normalise(const Value& x, const std::vector<double>& mean,
-                            const std::vector<double>& deviation,
+TRIREME_API Value normalize(const Value& x, const std::vector<double>& mean,
+                            const std::vector<double>& stddev,
                             SourceLocation where = SourceLocation::current());
+
+[[deprecated("use normalize()")]] inline Value normalise(
+    const Value& x, const std::vector<double>& mean, const std::vector<double>& stddev,
+    SourceLocation where = SourceLocation::current()) {
+  return normalize(x, mean, stddev, where);
+}
 
 struct LenetOptions {
   std::int64_t classes = 10;
@@ -150,7 +157,8 @@ struct TransformerEncoderOptions {
   std::optional<std::int64_t> padding_id = {};  // the id of padding steps
   std::optional<nn::Pair> patch = {};           // of images; default: one row of pixels
   Positions positions = Positions::sinusoidal;
-  std::int64_t most_steps = 0;  // for learned positions; 0: the number of steps of x, if constant
+  DeprecatedOption<std::int64_t, "most_steps", "max_steps"> most_steps = {};
+  std::int64_t max_steps = 0;  // for learned positions; 0: the number of steps of x, if constant
   std::int64_t layers = 2;
   std::int64_t heads = 4;  // a divisor of width
   // Units between the two linear layers of a block; 0: 4 times width.
@@ -243,11 +251,11 @@ struct SkipGramOptions {
   std::string name = {};
 };
 // The dot product of the vector of a word and of each of its candidates, from two tables. It says
-// how likely the candidate is correct: Mikolov et al. 2013. centre is [batch]. Candidates [batch,
+// how likely the candidate is correct: Mikolov et al. 2013. center is [batch]. Candidates [batch,
 // n] are the context word and noise words. Candidates that are sequences, [rows], are the inner
 // nodes on the path to the word in a tree (hierarchical softmax, with a bias). Returns scores of
 // the candidates' shape.
-TRIREME_API Value skip_gram(const IdField& centre, const IdField& candidates,
+TRIREME_API Value skip_gram(const IdField& center, const IdField& candidates,
                             SkipGramOptions options,
                             SourceLocation where = SourceLocation::current());
 
@@ -259,10 +267,11 @@ struct TaggerOptions {
   std::int64_t layers = 2;
   double dropout = 0.3;  // of the embeddings, between the layers and after them
   // If there is a position:
-  std::int64_t context = 64;        // units of a layer over that row and its neighbors; 0: none
-  std::int64_t mark_width = 16;     // width of the embedding of the distance to that row; 0: none
-  std::int64_t most_distance = 12;  // larger distances are clamped to this
-  bool sparse_gradient = true;      // of the first field, as in nn::embedding
+  std::int64_t context = 64;       // units of a layer over that row and its neighbors; 0: none
+  std::int64_t mark_width = 16;    // width of the embedding of the distance to that row; 0: none
+  std::int64_t max_distance = 12;  // larger distances are clamped to this
+  DeprecatedOption<std::int64_t, "most_distance", "max_distance"> most_distance = {};
+  bool sparse_gradient = true;                  // of the first field, as in nn::embedding
   std::optional<Initializer> weight_init = {};  // of the last layer, as in nn::linear
   bool decay_biases = true;
   std::string name = {};

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trireme/deprecated.h"
 #include "trireme/export.h"
 #include "trireme/loss.h"
 #include "trireme/ops.h"
@@ -108,20 +109,22 @@ TRIREME_API Value linear(const Value& x, LinearOptions options,
                          SourceLocation where = SourceLocation::current());
 
 struct EmbeddingOptions {
-  std::int64_t rows = 0;   // required: ids are in [0, rows)
-  std::int64_t width = 0;  // required
-  // Default: normal(0, 1 / sqrt(width)), which gives rows with a norm of about 1.
+  std::int64_t num_embeddings = 0;  // required: ids are in [0, num_embeddings)
+  DeprecatedOption<std::int64_t, "rows", "num_embeddings"> rows = {};
+  std::int64_t dim = 0;  // required: elements of a row
+  DeprecatedOption<std::int64_t, "width", "dim"> width = {};
+  // Default: normal(0, 1 / sqrt(dim)), which gives rows with a norm of about 1.
   std::optional<Initializer> weight_init = {};
   // The gradient contains only the rows that a step looked up, and optimizers update only these
-  // (trireme/optimizer.h). The cost of a step does not depend on `rows`.
+  // (trireme/optimizer.h). The cost of a step does not depend on `num_embeddings`.
   bool sparse_gradient = false;
   // This row is zero and stays zero: looking it up gives zeros and no gradient.
   std::optional<std::int64_t> padding_row = {};
   ParameterSettings weight_settings = {};
   std::string name = {};
 };
-// Looks up rows of the table weight [rows, width] by integer ids of any shape. The result has the
-// shape of the ids followed by [width]. An id outside [0, rows) is Error(data) at run time, with
+// Looks up rows of the table weight [num_embeddings, dim] by integer ids of any shape. The result has the
+// shape of the ids followed by [dim]. An id outside [0, num_embeddings) is Error(data) at run time, with
 // the id, the layer and the caller's line.
 TRIREME_API Value embedding(const Value& ids, EmbeddingOptions options,
                             SourceLocation where = SourceLocation::current());
@@ -172,7 +175,8 @@ struct PoolOptions {
   Pair kernel = 2;
   std::optional<Pair> stride = {};  // default: the kernel's size
   Padding padding = {};
-  bool count_padding = true;  // avg_pool only: padding counts as elements
+  bool count_include_pad = true;  // avg_pool only: padding counts as elements
+  DeprecatedOption<bool, "count_padding", "count_include_pad"> count_padding = {};
 };
 TRIREME_API Value max_pool(const Value& x, PoolOptions options,
                            SourceLocation where = SourceLocation::current());

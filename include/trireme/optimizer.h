@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "trireme/deprecated.h"
 #include "trireme/export.h"
 #include "trireme/program.h"
 
@@ -22,7 +23,8 @@ struct Plateau {
   int patience = 10;
   double threshold = 1e-4;
   int cooldown = 0;
-  double least = 0;               // lower limit of the product of all factors
+  double min_factor = 0;  // lower limit of the product of all factors
+  DeprecatedOption<double, "least", "min_factor"> least = {};
   std::string metric = "loss";    // of the validation data, or of training if there is none
   bool higher_is_better = false;  // true for accuracy
 };
@@ -151,7 +153,8 @@ struct RmsProp {
   double decay = 0.99;
   double epsilon = 1e-8;
   double momentum = 0;
-  bool centred = false;
+  DeprecatedOption<bool, "centred", "centered"> centred = {};
+  bool centered = false;
   double weight_decay = 0;
   Clip clip = {};
 };

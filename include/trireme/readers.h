@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "trireme/deprecated.h"
 #include "trireme/export.h"
 
 namespace trireme::data {
@@ -32,7 +33,8 @@ struct CsvOptions {
   char separator = ',';
   bool header = true;        // otherwise the columns have the names `names`, or "0", "1" ...
   int skip_lines = 0;        // before the header
-  bool standardise = false;  // features to mean 0 and deviation 1 over the file
+  bool standardize = false;  // features to mean 0 and deviation 1 over the file
+  DeprecatedOption<bool, "standardise", "standardize"> standardise = {};
 
   std::vector<std::string> names = {};  // of all columns, for a file without header
   std::vector<std::string> categories =
@@ -99,6 +101,8 @@ struct ClickOptions {
   bool truth = false;  // adds a column "truth" f32[1]: the probability that the target is 1
 };
 // Errors: usage.
-TRIREME_API Dataset made_clicks(const ClickOptions& options = {});
+TRIREME_API Dataset synthetic_clicks(const ClickOptions& options = {});
+[[deprecated("use synthetic_clicks()")]] TRIREME_API Dataset
+made_clicks(const ClickOptions& options = {});
 
 }  // namespace trireme::data

@@ -4,6 +4,7 @@
 // without padding. `auto [states] = nn::rnn([&](nn::Step& step) { ... });`
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -14,15 +15,17 @@
 
 namespace trireme::nn {
 
-// The initial value of a memory (a state): `init` [n, ...], one row per sequence, or the number
+// The initial value of a state: `init` [n, ...], one row per sequence, or the number
 // `value` in rows of `width` elements or of the shape `row`.
-struct MemoryOptions {
+struct StateOptions {
   std::int64_t width = 0;
   Shape row = {};
   double value = 0;
   Value init = {};
   DType dtype = DType::f32;
 };
+
+using MemoryOptions [[deprecated("use StateOptions")]] = StateOptions;
 
 class StepBuilder;
 
@@ -49,10 +52,14 @@ class TRIREME_API Step {
   Value static_input(const Value& x, SourceLocation where = SourceLocation::current());
   // The value that the previous step passed to update(), or the initial value.
   // Errors: usage, before the first input() if RnnOptions::over is empty.
-  Value memory(const MemoryOptions& options, SourceLocation where = SourceLocation::current());
-  // Sets the value of `memory` at the next step, with its dtype and shape. Call it once for each
-  // memory.
-  void update(const Value& memory, const Value& next,
+  Value state(const StateOptions& options, SourceLocation where = SourceLocation::current());
+  [[deprecated("use state()")]] Value memory(const StateOptions& options,
+                                             SourceLocation where = SourceLocation::current()) {
+    return state(options, where);
+  }
+  // Sets the value of `state` at the next step, with its dtype and shape. Call it once for each
+  // state.
+  void update(const Value& state, const Value& next,
               SourceLocation where = SourceLocation::current());
   // Adds an output of the network, [rows, ...]: `value` [active, ...] of each step.
   void output(const Value& value, SourceLocation where = SourceLocation::current());
@@ -70,12 +77,30 @@ struct RnnOptions {
   Value over = {};       // a value of the sequences to run along, if not those of the first input()
 };
 
-struct RnnResult {
-  std::vector<Value> outputs;   // [rows, ...]
-  std::vector<Value> memories;  // [n, ...]: after the last step of each sequence
+// The old name of RnnResult::states.
+class DeprecatedStates {
+ public:
+  DeprecatedStates() = default;
+  explicit DeprecatedStates(const std::vector<Value>& states) : states_(states) {}
+  [[deprecated("use RnnResult::states")]] const Value& operator[](std::size_t i) const {
+    return states_[i];
+  }
+  [[deprecated("use RnnResult::states")]] std::size_t size() const { return states_.size(); }
+  [[deprecated("use RnnResult::states")]] operator const std::vector<Value>&() const {  // NOLINT
+    return states_;
+  }
+
+ private:
+  std::vector<Value> states_;
 };
 
-// Errors: usage, with the step's line: a memory without update() or updated with another shape; a
+struct RnnResult {
+  std::vector<Value> outputs;  // [rows, ...]
+  std::vector<Value> states;   // [n, ...]: after the last step of each sequence
+  DeprecatedStates memories = {};
+};
+
+// Errors: usage, with the step's line: a state without update() or updated with another shape; a
 // value of other sequences; an output without one row per sequence.
 TRIREME_API RnnResult run_rnn(const std::function<void(Step&)>& step,
                               const RnnOptions& options = {},

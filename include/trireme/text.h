@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "trireme/deprecated.h"
 #include "trireme/export.h"
 #include "trireme/tensor.h"
 
@@ -64,9 +65,10 @@ struct TokenOptions {
   };
   Kind kind = Kind::words;
   bool lower_case = false;  // of words() and split()
-  // 2: appends all pairs of neighbours after the tokens, "not good"; 3: also triples; and so on.
+  // 2: appends all pairs of neighbors after the tokens, "not good"; 3: also triples; and so on.
   std::int64_t grams = 1;
-  std::int64_t most = 0;  // only the first `most` tokens of a text, and their grams; 0: all
+  std::int64_t max_tokens = 0;  // only the first tokens of a text, and their grams; 0: all
+  DeprecatedOption<std::int64_t, "most", "max_tokens"> most = {};
   bool distinct = false;  // each token once, at its first position
 };
 // Errors: data for bytes that are not UTF-8; usage for options out of range.
@@ -81,7 +83,7 @@ TRIREME_API void count(const std::vector<std::string>& tokens, TokenCounts& coun
 
 struct VocabularyOptions {
   std::int64_t min_count = 1;  // rarer tokens are dropped
-  std::int64_t max_size = 0;   // most ids, including special tokens; 0: no limit
+  std::int64_t max_size = 0;   // maximum number of ids, including special tokens; 0: no limit
   // The special tokens, which get the first ids in this order; "" for none. There is none for
   // padding, because sequences are ragged.
   std::string unknown = "<unk>";
@@ -221,11 +223,11 @@ class TRIREME_API SubwordModel {
 // Converts texts to ids. A model of texts needs it in addition to its parameters.
 struct TRIREME_API Encoder {
   Encoder(TokenOptions tokens, Vocabulary vocabulary);
-  // With subwords: the first `most` of a text, 0: all. Uses the vocabulary of the pieces. Errors:
+  // With subwords: the first `max_tokens` of a text, 0: all. Uses the vocabulary of the pieces. Errors:
   // data if a file of another program has a piece twice.
-  explicit Encoder(SubwordModel subwords, std::int64_t most = 0);
+  explicit Encoder(SubwordModel subwords, std::int64_t max_tokens = 0);
 
-  TokenOptions tokens;  // with subwords, only `most` is used
+  TokenOptions tokens;  // with subwords, only `max_tokens` is used
   Vocabulary vocabulary;
   std::optional<SubwordModel> subwords;
 
@@ -249,7 +251,7 @@ TRIREME_API Ngrams ngrams(std::span<const std::int64_t> ids, std::int64_t n);
 struct SkipGramOptions {
   std::int64_t window = 5;  // words on each side
   bool shrink =
-      true;  // each centre draws its window from 1 ... window, so near words have more weight
+      true;  // each center draws its window from 1 ... window, so near words have more weight
   double subsample = 1e-3;  // drops frequent words at random, see keep_probability(); 0: never
   std::uint64_t seed = 0;   // draws depend only on seed, epoch and position
   std::int64_t epoch = 0;

@@ -54,8 +54,8 @@ void check_all(Format format, Half (*narrow)(float)) {
   }
 }
 
-// The middle between two neighbours rounds to the one whose last bit is 0. Infinity is the
-// neighbour of the largest number.
+// The middle between two neighbors rounds to the one whose last bit is 0. Infinity is the
+// neighbor of the largest number.
 template <class Half>
 void check_rounding(Format format, Half (*narrow)(float)) {
   const unsigned infinity = ((1u << format.exponent_bits) - 1) << format.fraction_bits;

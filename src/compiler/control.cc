@@ -34,7 +34,7 @@ class RnnControl {
   explicit RnnControl(const ir::Op& op) : rnn_(op) {
     control_.kind = Control::Kind::rnn;
     control_.extra = 1;
-    control_.carried = static_cast<int>(rnn_.memories);
+    control_.carried = static_cast<int>(rnn_.states);
     control_.sequences = static_cast<int>(rnn_.sequences);
     control_.reverse = rnn_.reverse;
     control_.sizes.push_back({rnn_.dims.active.str()});
@@ -51,7 +51,7 @@ class RnnControl {
     for (std::size_t i = 0; i < rnn_.body.results.size(); ++i) {
       const ir::Type& type = rnn_.body.results[i]->type;
       const Dim rows = type.rank() == 0 ? Dim(0) : type.shape[0];
-      control_.result_rows.push_back(size_of_rows(rows, i >= rnn_.memories));
+      control_.result_rows.push_back(size_of_rows(rows, i >= rnn_.states));
     }
     return std::move(control_);
   }

@@ -112,7 +112,7 @@ void crop(const float* in, const Picture& from, float* out, const Picture& to, s
   }
 }
 
-// The weights of ITU-R BT.601; the value itself where there is no colour.
+// The weights of ITU-R BT.601; the value itself where there is no color.
 float gray_at(const float* picture, const Picture& size, std::int64_t pixel) {
   if (size.channels != 3) return picture[pixel];
   const std::int64_t n = size.pixels();
@@ -196,12 +196,12 @@ Dataset Dataset::flip(const FlipOptions& options) const {
       source_, column, Change{apply, size, true, options.seed}, stages_));
 }
 
-Dataset Dataset::colour_jitter(const JitterOptions& options) const {
-  const std::string column = picture_column("colour_jitter", *this);
+Dataset Dataset::color_jitter(const JitterOptions& options) const {
+  const std::string column = picture_column("color_jitter", *this);
   const Picture size = picture_of(*this, column);
   for (const double value : {options.brightness, options.contrast, options.saturation}) {
     if (!(value >= 0 && value <= 100)) {
-      fail_usage("colour_jitter: " + std::to_string(value) + " is not in [0, 100]");
+      fail_usage("color_jitter: " + std::to_string(value) + " is not in [0, 100]");
     }
   }
   const auto apply = [size, options](const float*, float* out, ExampleRandom& random) {
@@ -240,23 +240,22 @@ Dataset Dataset::cutout(std::int64_t side, const CutoutOptions& options) const {
       source_, column, Change{apply, size, true, options.seed}, stages_));
 }
 
-Dataset Dataset::normalise(const std::vector<float>& mean,
-                           const std::vector<float>& deviation) const {
-  const std::string column = picture_column("normalise", *this);
+Dataset Dataset::normalize(const std::vector<float>& mean, const std::vector<float>& stddev) const {
+  const std::string column = picture_column("normalize", *this);
   const Picture size = picture_of(*this, column);
   const auto spread = [&](std::vector<float> values, const char* what) {
     const auto channels = static_cast<std::size_t>(size.channels);
     if (values.size() == 1) values.resize(channels, values[0]);
     if (values.size() != channels) {
-      fail_usage(std::string("normalise: ") + what + " has " + std::to_string(values.size()) +
+      fail_usage(std::string("normalize: ") + what + " has " + std::to_string(values.size()) +
                  " values, the pictures have " + std::to_string(channels) + " channels");
     }
     return values;
   };
   const std::vector<float> means = spread(mean, "mean");
-  const std::vector<float> deviations = spread(deviation, "deviation");
+  const std::vector<float> deviations = spread(stddev, "stddev");
   for (const float value : deviations) {
-    if (!(value > 0)) fail_usage("normalise: a deviation must be above 0");
+    if (!(value > 0)) fail_usage("normalize: a deviation must be above 0");
   }
   const auto apply = [=](const float*, float* out, ExampleRandom&) {
     for (std::size_t c = 0; c < means.size(); ++c) {

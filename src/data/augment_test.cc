@@ -110,7 +110,7 @@ TEST(Augment, ColourJitterFollowsItsFormulas) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const auto out = [&](JitterOptions options) {
       options.seed = seed;
-      return one.colour_jitter(options).all().at("image").to_vector<float>();
+      return one.color_jitter(options).all().at("image").to_vector<float>();
     };
     const auto bright = out({.brightness = 0.5, .contrast = 0, .saturation = 0});
     const float factor = bright[0] / in[0];
@@ -153,9 +153,9 @@ TEST(Augment, CutoutBlackensOneSquare) {
 
 TEST(Augment, NormaliseUsesOneMeanForEachChannel) {
   const Dataset data = from_tensors({{"image", Tensor::from<float>({1, 2, 1, 2}, {1, 2, 3, 4})}});
-  EXPECT_TRUE(equal(data.normalise({1, 2}, {2, 4}).all().at("image"),
+  EXPECT_TRUE(equal(data.normalize({1, 2}, {2, 4}).all().at("image"),
                     Tensor::from<float>({1, 2, 1, 2}, {0, 0.5f, 0.25f, 0.5f})));
-  EXPECT_TRUE(equal(data.normalise({1}, {1}).all().at("image"),
+  EXPECT_TRUE(equal(data.normalize({1}, {1}).all().at("image"),
                     Tensor::from<float>({1, 2, 1, 2}, {0, 1, 2, 3})));
 }
 
@@ -188,7 +188,7 @@ TEST(Augment, DependsOnSeedEpochAndExampleAlone) {
   const auto chain = [&](std::uint64_t seed) {
     return plain.random_crop(8, {.padding = 2, .seed = seed})
         .flip({.seed = seed})
-        .colour_jitter({.seed = seed})
+        .color_jitter({.seed = seed})
         .cutout(3, {.seed = seed});
   };
   const Dataset data = chain(5);
@@ -228,10 +228,10 @@ TEST(Augment, SaysWhatDoesNotFit) {
   EXPECT_THAT(error_of([&] { data.random_crop(9); }), HasSubstr("9 x 9 does not fit"));
   EXPECT_THAT(error_of([&] { data.random_crop(4, {.padding = -1}); }), HasSubstr("padding is -1"));
   EXPECT_THAT(error_of([&] { data.flip({.probability = 2}); }), HasSubstr("probability"));
-  EXPECT_THAT(error_of([&] { data.colour_jitter({.contrast = -1}); }), HasSubstr("-1"));
+  EXPECT_THAT(error_of([&] { data.color_jitter({.contrast = -1}); }), HasSubstr("-1"));
   EXPECT_THAT(error_of([&] { data.cutout(0); }), HasSubstr("size is 0"));
-  EXPECT_THAT(error_of([&] { data.normalise({1, 2}, {1}); }), HasSubstr("3 channels"));
-  EXPECT_THAT(error_of([&] { data.normalise({0}, {0}); }), HasSubstr("above 0"));
+  EXPECT_THAT(error_of([&] { data.normalize({1, 2}, {1}); }), HasSubstr("3 channels"));
+  EXPECT_THAT(error_of([&] { data.normalize({0}, {0}); }), HasSubstr("above 0"));
   EXPECT_THAT(error_of([&] { data.mixup({.alpha = 0}); }), HasSubstr("alpha"));
   EXPECT_THAT(error_of([&] { data.mixup({.classes = 2}).all(); }), HasSubstr("label 2"));
   const Dataset numbers = from_tensors({{"x", Tensor(f32, {3, 2})}, {"id", Tensor(i64, {3})}});

@@ -7,14 +7,14 @@
 namespace trireme::image {
 namespace {
 
-struct Colour {
+struct Color {
   std::uint8_t red, green, blue;
 };
-constexpr Colour kPaper{250, 250, 248};
-constexpr Colour kInk{40, 44, 52};
-constexpr Colour kFrame{205, 205, 200};
-constexpr Colour kRight{30, 120, 60};
-constexpr Colour kWrong{205, 35, 40};
+constexpr Color kPaper{250, 250, 248};
+constexpr Color kInk{40, 44, 52};
+constexpr Color kFrame{205, 205, 200};
+constexpr Color kRight{30, 120, 60};
+constexpr Color kWrong{205, 35, 40};
 
 constexpr int kTextScale = 2;
 constexpr int kAdvance = (kGlyphWidth + 1) * kTextScale;  // from one letter to the next
@@ -30,27 +30,26 @@ class Canvas {
     fill(0, 0, height, width, kPaper);
   }
 
-  void fill(std::int64_t y, std::int64_t x, std::int64_t height, std::int64_t width,
-            Colour colour) {
+  void fill(std::int64_t y, std::int64_t x, std::int64_t height, std::int64_t width, Color color) {
     const std::int64_t bottom = std::min(y + height, pixels_.dim(0));
     const std::int64_t right = std::min(x + width, pixels_.dim(1));
     auto* data = pixels_.data<std::uint8_t>();
     for (std::int64_t row = std::max<std::int64_t>(y, 0); row < bottom; ++row) {
       for (std::int64_t column = std::max<std::int64_t>(x, 0); column < right; ++column) {
         std::uint8_t* pixel = data + (row * pixels_.dim(1) + column) * 3;
-        pixel[0] = colour.red;
-        pixel[1] = colour.green;
-        pixel[2] = colour.blue;
+        pixel[0] = color.red;
+        pixel[1] = color.green;
+        pixel[2] = color.blue;
       }
     }
   }
 
-  void text(std::int64_t y, std::int64_t x, const std::string& text, Colour colour) {
+  void text(std::int64_t y, std::int64_t x, const std::string& text, Color color) {
     for (const char character : text) {
       for (int row = 0; row < kGlyphHeight; ++row) {
         for (int column = 0; column < kGlyphWidth; ++column) {
           if (!glyph_pixel(character, row, column)) continue;
-          fill(y + row * kTextScale, x + column * kTextScale, kTextScale, kTextScale, colour);
+          fill(y + row * kTextScale, x + column * kTextScale, kTextScale, kTextScale, color);
         }
       }
       x += kAdvance;
@@ -119,8 +118,8 @@ Tensor contact_sheet(const Tensor& images, const std::vector<Caption>& captions,
   for (std::int64_t i = 0; i < count; ++i) {
     const Caption& caption = captions[static_cast<std::size_t>(i)];
     const std::int64_t y = top + i / columns * cell_height;
-    const std::int64_t centre = kGap + i % columns * cell_width + cell_width / 2;
-    const std::int64_t x = centre - image_width / 2;
+    const std::int64_t center = kGap + i % columns * cell_width + cell_width / 2;
+    const std::int64_t x = center - image_width / 2;
     const std::int64_t border = caption.wrong ? kBorder : 1;
     canvas.fill(y + kBorder - border, x - border, image_height + 2 * border,
                 image_width + 2 * border, caption.wrong ? kWrong : kFrame);
@@ -128,9 +127,9 @@ Tensor contact_sheet(const Tensor& images, const std::vector<Caption>& captions,
         images.rows(i, i + 1).reshaped({images.dim(1), images.dim(2), images.dim(3)});
     canvas.image(y + kBorder, x, image, scale);
     std::int64_t line = y + image_height + 2 * kBorder + 4;
-    const auto write = [&](const std::string& full, Colour colour) {
+    const auto write = [&](const std::string& full, Color color) {
       const std::string text = shortened(full, letters);
-      canvas.text(line, centre - text_width(text.size()) / 2, text, colour);
+      canvas.text(line, center - text_width(text.size()) / 2, text, color);
       line += kLine;
     };
     write(caption.first, kInk);

@@ -28,7 +28,7 @@ std::vector<Numbers> one_hot(const std::vector<std::string>& cells) {
 }
 
 // To mean 0 and deviation 1 over `rows`; missing values become the mean, a constant column 0.
-void standardise(Numbers& column, const std::vector<std::int64_t>& rows) {
+void standardize(Numbers& column, const std::vector<std::int64_t>& rows) {
   double sum = 0;
   double squares = 0;
   double count = 0;
@@ -63,7 +63,7 @@ Dataset housing_dataset(const std::vector<Numbers>& features, const Numbers& tar
   return from_tensors({{"features", x}, {"target", y}});
 }
 
-// Reads a housing table: numbers are standardised by the training rows, one text column becomes
+// Reads a housing table: numbers are standardized by the training rows, one text column becomes
 // zeros and ones, the target is divided by `unit`.
 Dataset housing(const std::string& path, const CsvFormat& format, const std::string& target_name,
                 double unit, std::string_view part) {
@@ -82,7 +82,7 @@ Dataset housing(const std::string& path, const CsvFormat& format, const std::str
       flags = one_hot(table.columns[c]);
     } else {
       Numbers column = table.numbers(c, true);
-      standardise(column, split.train);
+      standardize(column, split.train);
       features.push_back(std::move(column));
     }
   }

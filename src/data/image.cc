@@ -23,13 +23,13 @@ std::vector<Tap> taps(std::int64_t in, std::int64_t out) {
   const double scale = static_cast<double>(in) / static_cast<double>(out);
   const double reach = std::max(scale, 1.0);
   for (std::int64_t i = 0; i < out; ++i) {
-    const double centre = (static_cast<double>(i) + 0.5) * scale - 0.5;
+    const double center = (static_cast<double>(i) + 0.5) * scale - 0.5;
     Tap tap;
-    tap.first = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::ceil(centre - reach)));
-    const auto last = std::min(in - 1, static_cast<std::int64_t>(std::floor(centre + reach)));
+    tap.first = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::ceil(center - reach)));
+    const auto last = std::min(in - 1, static_cast<std::int64_t>(std::floor(center + reach)));
     double sum = 0;
     for (std::int64_t j = tap.first; j <= last; ++j) {
-      const double weight = std::max(0.0, 1.0 - std::abs(static_cast<double>(j) - centre) / reach);
+      const double weight = std::max(0.0, 1.0 - std::abs(static_cast<double>(j) - center) / reach);
       tap.weights.push_back(static_cast<float>(weight));
       sum += weight;
     }

@@ -84,7 +84,7 @@ TEST(Image, ResizesByMeansAndLines) {
   const Tensor four = Tensor::from<std::uint8_t>({2, 2, 1}, {0, 100, 200, 100});
   EXPECT_EQ(resize(four, 1, 1).item<std::uint8_t>(), 100);
   EXPECT_TRUE(equal(resize(four, 2, 2), four));
-  // Twice as wide: centres lie a quarter and three quarters of the way, the borders repeat.
+  // Twice as wide: centers lie a quarter and three quarters of the way, the borders repeat.
   EXPECT_TRUE(equal(resize(Tensor::from<std::uint8_t>({1, 2, 1}, {0, 100}), 1, 4),
                     Tensor::from<std::uint8_t>({1, 4, 1}, {0, 25, 75, 100})));
   Tensor flat(u8, {50, 31, 3});

@@ -14,18 +14,18 @@ Tensor decode_jpeg(std::string_view bytes, const std::string& name, const LoadOp
   int width = 0;
   int height = 0;
   int subsampling = 0;
-  int colours = 0;
+  int colors = 0;
   if (tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &subsampling,
-                          &colours) != 0) {
+                          &colors) != 0) {
     fail_data(name + ": damaged JPEG: " + tjGetErrorStr2(decoder.get()));
   }
   check_size(height, width, options.max_pixels, name);
-  const bool colour = options.channels == 0 ? colours != TJCS_GRAY : options.channels == 3;
-  Tensor result = Tensor::uninitialized(u8, {height, width, colour ? 3 : 1});
+  const bool color = options.channels == 0 ? colors != TJCS_GRAY : options.channels == 3;
+  Tensor result = Tensor::uninitialized(u8, {height, width, color ? 3 : 1});
   // A file of a few bytes can ask for thousands of passes over its pixels: that is refused.
   const int status = tjDecompress2(decoder.get(), data, bytes.size(),
                                    reinterpret_cast<unsigned char*>(result.bytes()), width, 0,
-                                   height, colour ? TJPF_RGB : TJPF_GRAY, TJFLAG_LIMITSCANS);
+                                   height, color ? TJPF_RGB : TJPF_GRAY, TJFLAG_LIMITSCANS);
   const std::string message = tjGetErrorStr2(decoder.get());
   // Stray bytes between segments are common and harmless; every other warning means lost pixels.
   if (status != 0 && message.find("extraneous bytes") == std::string::npos) {

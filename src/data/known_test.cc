@@ -96,7 +96,7 @@ TEST_F(Known, Cifar10) {
 }
 
 // Features of the training part have mean 0 and deviation 1.
-void expect_standardised(const Dataset& data, std::int64_t numbers) {
+void expect_standardized(const Dataset& data, std::int64_t numbers) {
   const Batch all = data.all();
   const Tensor& x = all.at("features");
   for (std::int64_t c = 0; c < numbers; ++c) {
@@ -121,7 +121,7 @@ TEST_F(Known, CaliforniaHousing) {
   EXPECT_EQ(test.size(), 4128);
   EXPECT_EQ(train.column("features").shape, std::vector<std::int64_t>{13});
   EXPECT_EQ(train.column("target").shape, std::vector<std::int64_t>{1});
-  expect_standardised(train, 8);
+  expect_standardized(train, 8);
   double sum = 0;
   for (const Dataset& part : {train, test}) {
     const Batch all = part.all();
@@ -140,7 +140,7 @@ TEST_F(Known, BostonHousing) {
   const Dataset train = open("boston_housing/train");
   EXPECT_EQ(train.size(), 404);
   EXPECT_EQ(train.column("features").shape, std::vector<std::int64_t>{13});
-  expect_standardised(train, 13);
+  expect_standardized(train, 13);
 }
 
 TEST_F(Known, Adult) {
@@ -150,7 +150,7 @@ TEST_F(Known, Adult) {
   EXPECT_EQ(train.size(), 32561);  // the published numbers
   EXPECT_EQ(test.size(), 16281);
   EXPECT_EQ(train.column("features").shape, std::vector<std::int64_t>{6});
-  expect_standardised(train, 6);
+  expect_standardized(train, 6);
   const auto share = [](const Dataset& data) {
     double sum = 0;
     for (const float value : data.all().at("target").to_vector<float>()) sum += value;

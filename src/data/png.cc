@@ -28,12 +28,12 @@ Tensor decode_png(std::string_view bytes, const std::string& name, const LoadOpt
     fail_data(name + ": damaged PNG: " + image.message);
   }
   check_size(image.height, image.width, options.max_pixels, name);
-  const bool colour =
+  const bool color =
       options.channels == 0 ? (image.format & PNG_FORMAT_FLAG_COLOR) != 0 : options.channels == 3;
-  image.format = colour ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+  image.format = color ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
   Tensor result =
       Tensor::uninitialized(u8, {static_cast<std::int64_t>(image.height),
-                                 static_cast<std::int64_t>(image.width), colour ? 3 : 1});
+                                 static_cast<std::int64_t>(image.width), color ? 3 : 1});
   const png_color white{255, 255, 255};
   if (png_image_finish_read(&image, &white, result.bytes(), 0, nullptr) == 0) {
     fail_data(name + ": damaged PNG: " + image.message);

@@ -204,12 +204,12 @@ TEST(Csv, NamesTheLineOfAMistake) {
 }
 
 TEST(Csv, MakesFeaturesAndTarget) {
-  const Batch batch = table_from_csv("price,colour,size\n10,red,1\n20,blue,3\n", "t",
-                                     {.target = "price", .one_hot = {"colour"}})
+  const Batch batch = table_from_csv("price,color,size\n10,red,1\n20,blue,3\n", "t",
+                                     {.target = "price", .one_hot = {"color"}})
                           .all();
   EXPECT_TRUE(equal(batch.at("features"), Tensor::from<float>({2, 3}, {0, 1, 1, 1, 0, 3})));
   EXPECT_TRUE(equal(batch.at("target"), Tensor::from<float>({2, 1}, {10, 20})));
-  const Batch scaled = table_from_csv("a,b,y\n1,5,0\n3,5,1\n", "t", {.standardise = true}).all();
+  const Batch scaled = table_from_csv("a,b,y\n1,5,0\n3,5,1\n", "t", {.standardize = true}).all();
   EXPECT_TRUE(equal(scaled.at("features"), Tensor::from<float>({2, 2}, {-1, 0, 1, 0})));
 }
 
@@ -255,7 +255,7 @@ TEST(Csv, FitsOneFileAndReadsAnother) {
   const TestDirectory directory;
   const std::string train = directory.write("train.csv", "x,w,y\n1,a,0\n3,b,1\n");
   const std::string test = directory.write("test.csv", "x,w,y\n5,b,0\n2,z,1\n");
-  const Dataset data = csv(test, {.standardise = true, .categories = {"w"}, .fit = train});
+  const Dataset data = csv(test, {.standardize = true, .categories = {"w"}, .fit = train});
   EXPECT_TRUE(equal(data.all().at("features"), Tensor::from<float>({2, 1}, {3, 0})));
   EXPECT_TRUE(equal(data.all().at("w"), Tensor::from<std::int64_t>({2}, {2, 0})));
   const std::string other = directory.write("other.csv", "x,y\n1,2\n");

@@ -63,7 +63,7 @@ Dataset adult(std::string_view split, const LoadOptions& options) {
   const std::string path = find_part(place, split, options.directory)[0];
   const CsvOptions format{
       .header = false,
-      .standardise = true,
+      .standardize = true,
       .names = {"age", "workclass", "fnlwgt", "education", "education_num", "marital_status",
                 "occupation", "relationship", "race", "sex", "capital_gain", "capital_loss",
                 "hours_per_week", "native_country", "income"},

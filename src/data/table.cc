@@ -115,7 +115,7 @@ class Builder {
     const double filler = options_.missing == Missing::mean ? mean : options_.missing_value;
     for (double& value : column) {
       if (std::isnan(value)) value = filler;
-      if (options_.standardise) value = deviation == 0 ? 0 : (value - mean) / deviation;
+      if (options_.standardize) value = deviation == 0 ? 0 : (value - mean) / deviation;
     }
     return column;
   }
@@ -231,11 +231,13 @@ CsvTable read_table(std::string_view text, const std::string& name, const CsvOpt
   return table;
 }
 
-Dataset table_dataset(const CsvTable& table, const CsvTable& reference, const CsvOptions& options,
+Dataset table_dataset(const CsvTable& table, const CsvTable& reference, const CsvOptions& given,
                       std::vector<std::string> class_names) {
   if (table.header != reference.header) {
     fail_data(table.name + ": its columns are not those of " + reference.name);
   }
+  CsvOptions options = given;
+  options.standardise.apply_to(options.standardize);
   return Builder(table, reference, options).build(std::move(class_names));
 }
 

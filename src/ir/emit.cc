@@ -21,7 +21,7 @@ class Emitter {
 
   std::vector<Value> emit(const std::vector<Operand>& operands, Attributes attributes) {
     const ir::Builder::LocationGuard guard(builder_, location_);
-    def_ = builder_.program().op_set().find(op_);
+    find_op(attributes);
     values_.reserve(operands.size());
     for (const Operand& operand : operands) values_.push_back(operand.value().get());
     check_owners(operands);
@@ -37,6 +37,16 @@ class Emitter {
   }
 
  private:
+  // Also by the name of the previous version.
+  void find_op(Attributes& attributes) {
+    const ir::OpSet& op_set = builder_.program().op_set();
+    def_ = op_set.find(op_);
+    if (def_ == nullptr) def_ = op_set.find_renamed(op_);
+    if (def_ == nullptr) return;
+    op_ = def_->name;
+    ir::use_new_names(*def_, attributes);
+  }
+
   [[noreturn]] void fail_emit(const std::string& message, const std::string& hint) {
     fail_usage(ir::describe_mistake(op_, def_, values_, location_, {message, hint}));
   }
@@ -55,7 +65,7 @@ class Emitter {
   }
 
   // A number takes the dtype of the first Value that is not boolean, because the first operand of
-  // select(condition, x, 0.0) is a condition. If all are boolean, it is boolean.
+  // where(condition, x, 0.0) is a condition. If all are boolean, it is boolean.
   DType number_dtype() const {
     const ir::Value* first = nullptr;
     for (const ir::Value* value : values_) {

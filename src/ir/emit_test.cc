@@ -65,7 +65,7 @@ TEST_F(EmitTest, NumbersTakeTheDtypeOfTheValue) {
   EXPECT_EQ(get_attribute<DType>(half.attributes, "dtype"), f64);
   EXPECT_EQ(get_attribute<double>(half.attributes, "value"), 0.5);
   EXPECT_EQ((n + 2).dtype(), i64);
-  EXPECT_EQ(emit("select", {flag, x, 0.0}, {}, SourceLocation::current())[0].dtype(), f64);
+  EXPECT_EQ(emit("where", {flag, x, 0.0}, {}, SourceLocation::current())[0].dtype(), f64);
   EXPECT_THAT(message_of([&] { n + 0.5; }), HasSubstr("0.5 does not fit i64"));
   EXPECT_THAT(message_of([&] { n * 1e30; }), HasSubstr("does not fit i64"));
   EXPECT_THAT(message_of([&] { emit("add", {1.0, 2.0}, {}, SourceLocation::current()); }),

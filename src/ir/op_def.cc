@@ -125,6 +125,14 @@ AttributeSpec parse_attribute(const OpDef& def, std::string_view text) {
 
 }  // namespace
 
+void use_new_names(const OpDef& def, Attributes& attributes) {
+  for (const auto& [old_name, new_name] : def.old_attributes) {
+    for (NamedAttribute& attribute : attributes) {
+      if (attribute.name == old_name) attribute.name = new_name;
+    }
+  }
+}
+
 void parse_signature(OpDef& def) {
   std::string_view text = trimmed(def.signature);
   const std::size_t arrow = text.find("->");

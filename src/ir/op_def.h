@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ir/type.h"
@@ -105,6 +106,10 @@ struct OpDef {
   std::string signature;
   std::string doc;  // one sentence, then details; shapes, dtypes, source
   std::uint32_t traits = 0;
+  // The names in the previous version. Program text may use them, and hashes of Programs contain
+  // them, so that checkpoints stay valid.
+  std::string old_name;
+  std::vector<std::pair<std::string, std::string>> old_attributes;  // {old, new}
   std::function<std::vector<Type>(const TypeContext&)> type;
   std::function<void(GradientContext&)> gradient;  // empty: not differentiable
   std::string no_gradient_reason;  // why a differentiable op has no rule: "..., because REASON"
@@ -159,10 +164,15 @@ constexpr std::uint32_t operator|(std::uint32_t a, Trait b) {
 // Error(internal) if the signature does not parse.
 void parse_signature(OpDef& def);
 
+// Renames the attributes that have names of the previous version.
+void use_new_names(const OpDef& def, Attributes& attributes);
+
 class OpSet {
  public:
   virtual ~OpSet() = default;
   virtual const OpDef* find(std::string_view name) const = 0;  // null if there is none
+  // Finds an op by the name that it had in the previous version.
+  virtual const OpDef* find_renamed(std::string_view) const { return nullptr; }
   virtual std::vector<std::string> names() const = 0;
 };
 // Returns the names of the ops that users may make, for suggestions.

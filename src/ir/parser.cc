@@ -129,11 +129,13 @@ class Parser {
     }
     scan_.skip();
     const std::size_t name_at = scan_.position();
-    const std::string name = scan_.name("an op, or 'return'");
+    std::string name = scan_.name("an op, or 'return'");
+    if (const OpDef* renamed = op_set_.find_renamed(name)) name = renamed->name;
     check_op_name(name, name_at);
     std::vector<Value*> operands = parse_operands(block);
     Attributes attributes;
     if (scan_.accept('{')) attributes = parse_attributes('}');
+    use_new_names(*op_set_.find(name), attributes);
     std::vector<Type> types;
     if (scan_.accept(':')) {
       do {

@@ -52,9 +52,9 @@ Dim StepDims::outside(const Dim& inside, bool by_row) const {
 StepDims step_dims(const std::vector<Type>& operands, const Block& body,
                    const Attributes& attributes, const Dim& batch, const Dim& rows,
                    std::size_t first) {
-  const std::size_t memories = count_attribute(attributes, "memories", operands.size() - first);
+  const std::size_t states = count_attribute(attributes, "states", operands.size() - first);
   const std::size_t sequences =
-      count_attribute(attributes, "sequences", operands.size() - first - memories);
+      count_attribute(attributes, "sequences", operands.size() - first - states);
   const Shape& active = get_attribute<Shape>(attributes, "active");
   require(active.size() == 1 && active[0].symbol(), "`active` must be one symbol");
   require(body.arguments.size() == operands.size() - first,
@@ -62,7 +62,7 @@ StepDims step_dims(const std::vector<Type>& operands, const Block& body,
               std::to_string(operands.size() - first) + " values");
   StepDims dims{active[0], rows, batch, {}, {}};
   for (std::size_t i = 0; i < body.arguments.size(); ++i) {
-    const bool by_row = i >= memories && i < memories + sequences;
+    const bool by_row = i >= states && i < states + sequences;
     std::pair<Dim, Dim> split;
     if (split_rows(operands[first + i], body.arguments[i]->type, &split) &&
         split.first != split.second) {
@@ -70,7 +70,7 @@ StepDims step_dims(const std::vector<Type>& operands, const Block& body,
     }
   }
   for (std::size_t i = 0; i < body.arguments.size(); ++i) {
-    const bool by_row = i >= memories && i < memories + sequences;
+    const bool by_row = i >= states && i < states + sequences;
     const Type& inside = body.arguments[i]->type;
     const Type& outside = operands[first + i];
     if (inside == outside && !by_row) continue;
@@ -87,9 +87,9 @@ StepDims step_dims(const std::vector<Type>& operands, const Block& body,
 Recurrence::Recurrence(const Op& o)
     : op(o),
       body(*o.blocks[0]),
-      memories(static_cast<std::size_t>(get_attribute<std::int64_t>(o.attributes, "memories"))),
+      states(static_cast<std::size_t>(get_attribute<std::int64_t>(o.attributes, "states"))),
       sequences(static_cast<std::size_t>(get_attribute<std::int64_t>(o.attributes, "sequences"))),
-      outputs(body.results.size() - memories),
+      outputs(body.results.size() - states),
       reverse(get_attribute<bool>(o.attributes, "reverse")) {
   std::vector<Type> types;
   for (const Value* operand : o.operands) types.push_back(operand->type);

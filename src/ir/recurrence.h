@@ -25,7 +25,7 @@ struct StepDims {
 };
 
 // Derives the dimensions from the types of the operands and of the step's arguments. Operand
-// `first` + i belongs to argument i; memories come first. TypeError if the types do not match.
+// `first` + i belongs to argument i; states come first. TypeError if the types do not match.
 StepDims step_dims(const std::vector<Type>& operands, const Block& body,
                    const Attributes& attributes, const Dim& batch, const Dim& rows,
                    std::size_t first);
@@ -36,14 +36,14 @@ struct Recurrence {
   const Op& op;
   const Block& body;
   std::size_t first = 1;  // operand `first` + i belongs to argument i of the step
-  // Arguments are ordered: memories, sequences (one row for each step), others.
-  std::size_t memories, sequences, outputs;
+  // Arguments are ordered: states, sequences (one row for each step), others.
+  std::size_t states, sequences, outputs;
   bool reverse;
   StepDims dims;
 
   Value* operand(std::size_t argument) const { return op.operands[first + argument]; }
   bool is_sequence(std::size_t argument) const {
-    return argument >= memories && argument < memories + sequences;
+    return argument >= states && argument < states + sequences;
   }
 };
 

@@ -15,8 +15,8 @@ using Values = std::vector<Value*>;
 
 class Splitter {
  public:
-  Splitter(Block& step, const std::vector<const Value*>& memories)
-      : step_(step), program_(*step.program), depends_(memories.begin(), memories.end()) {}
+  Splitter(Block& step, const std::vector<const Value*>& states)
+      : step_(step), program_(*step.program), depends_(states.begin(), states.end()) {}
 
   void run() {
     std::vector<std::unique_ptr<Op>> old = std::exchange(step_.ops, {});
@@ -136,8 +136,8 @@ void move_out(Block& step, const std::unordered_set<std::string>& symbols) {
 
 }  // namespace
 
-void normalise_step(Block& step, const std::vector<const Value*>& memories) {
-  Splitter(step, memories).run();
+void normalize_step(Block& step, const std::vector<const Value*>& states) {
+  Splitter(step, states).run();
   std::unordered_set<std::string> symbols;
   for (const auto& argument : step.arguments) {
     for (const Dim& dim : argument->type.shape) {

@@ -6,13 +6,13 @@
 
 namespace trireme::ir {
 
-// Rewrites a finished step of a recurrent network before it becomes an op. `memories` are the
-// arguments of the step that hold its memories.
-// First, splits a product whose left operand concatenates columns, some of which depend on a memory
-// and some of which do not, into a sum of products. The part that does not depend on a memory can
+// Rewrites a finished step of a recurrent network before it becomes an op. `states` are the
+// arguments of the step that hold its states.
+// First, splits a product whose left operand concatenates columns, some of which depend on a state
+// and some of which do not, into a sum of products. The part that does not depend on a state can
 // then be computed for all steps at once. Second, moves ops that read only values from outside to
 // the end of the enclosing block.
-void normalise_step(Block& step, const std::vector<const Value*>& memories);
+void normalize_step(Block& step, const std::vector<const Value*>& states);
 
 // Checks that no op of the step combines rows of different sequences; otherwise Error(usage) with
 // the op, its line and a hint. `rows` are the dimensions that count rows in the step.

@@ -74,7 +74,7 @@ TestOps::TestOps() {
   add("neg(x)", elementwise, same_type);
   add("less(a, b)", elementwise, comparison);
   add("less_equal(a, b)", elementwise, comparison);
-  add("select(condition, a, b)", elementwise, select_type);
+  add("where(condition, a, b)", elementwise, select_type);
   add("matmul(x, weight)", 0, matmul_type);
   add("broadcast(x; shape: shape, axes: ints)", static_cast<std::uint32_t>(Trait::broadcast),
       broadcast_type);

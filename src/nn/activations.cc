@@ -45,14 +45,14 @@ Value relu6(const Value& x, SourceLocation where) {
 
 Value LeakyRelu::operator()(const Value& x, SourceLocation where) const {
   const LocationScope at(x, "leaky_relu", where);
-  return select(x < 0.0, x * slope, x);
+  return trireme::where(x < 0.0, x * slope, x);
 }
 Value leaky_relu(const Value& x, SourceLocation where) { return LeakyRelu{}(x, where); }
 
 // The branch not taken must not overflow: in the gradient, infinity times zero would be NaN.
 Value Elu::operator()(const Value& x, SourceLocation where) const {
   const LocationScope at(x, "elu", where);
-  return select(x > 0.0, x, (exp(minimum(x, 0.0)) - 1.0) * scale);
+  return trireme::where(x > 0.0, x, (exp(minimum(x, 0.0)) - 1.0) * scale);
 }
 Value elu(const Value& x, SourceLocation where) { return Elu{}(x, where); }
 

@@ -55,7 +55,7 @@ Value masked(LocationScope& at, Value scores, const ScaledDotProductOptions& opt
   if (options.key_mask) allow(broadcast_key_mask(options.key_mask, scores));
   if (options.mask && options.mask.dtype() == boolean) allow(options.mask);
   if (options.mask && options.mask.dtype() != boolean) scores = scores + options.mask;
-  if (allowed) scores = select(allowed, scores, kMaskedScore);
+  if (allowed) scores = trireme::where(allowed, scores, kMaskedScore);
   if (scores.shape() != shape) {
     fail_layer(
         "scaled_dot_product_attention",

@@ -71,7 +71,7 @@ TEST(Attention, StepsMayBeSymbols) {
   Program program;
   const Value x = sequence(program, "x", Dim("steps"), 4);
   const Value y =
-      transformer_encoder(add_learned_positions(add_sinusoidal_positions(x), {.most_steps = 5}),
+      transformer_encoder(add_learned_positions(add_sinusoidal_positions(x), {.max_steps = 5}),
                           {.layers = 1, .block = {.heads = 2, .causal = true}});
   EXPECT_EQ(y.shape(), x.shape());
   RefTensors parameters = first_values(program);
@@ -119,8 +119,8 @@ TEST(Attention, ErrorsNameLayerAndLine) {
               HasSubstr("key and value one number of steps"));
   EXPECT_THAT(refusal([&] { multi_head_attention(x, Value(), x, {.heads = 2}); }),
               HasSubstr("the value is empty"));
-  EXPECT_THAT(refusal([&] { add_learned_positions(x, {.most_steps = 4}); }),
-              HasSubstr("longer than most_steps = 4"));
+  EXPECT_THAT(refusal([&] { add_learned_positions(x, {.max_steps = 4}); }),
+              HasSubstr("longer than max_steps = 4"));
   EXPECT_THAT(refusal([&] { add_sinusoidal_positions(sequence(program, "odd", 5, 3)); }),
               HasSubstr("an even width"));
   EXPECT_THAT(refusal([&] { transformer_encoder(x, {.layers = 0, .block = {.heads = 2}}); }),

@@ -61,7 +61,7 @@ class Coverage {
     }
     before_ = loop.carry(
         loop.outside([&] { return loop.constant(weights.shape(), weights.dtype(), 0); }));
-    now_ = before_ + select(sequence::expand(finished, weights), 0.0, weights);
+    now_ = before_ + trireme::where(sequence::expand(finished, weights), 0.0, weights);
   }
 
   bool is_enabled() const { return factor_ != 0; }
@@ -123,7 +123,7 @@ class BeamSearch {
     const Value exists = scores > -kInfinity;
     return hypotheses_of(loop_,
                          {.tokens = all[7],
-                          .lengths = select(exists, without_end, 0.0),
+                          .lengths = trireme::where(exists, without_end, 0.0),
                           .scores = scores,
                           .ended = logical_and(ended, exists)},
                          options_.best);
@@ -137,7 +137,7 @@ class BeamSearch {
   Value initial_scores() {
     return loop_.carry(loop_.outside([&] {
       const Value first = equal(counted(options_.over, beams_, 1), 0.0);
-      return select(first, loop_.constant(beams_, dtype_, 0), -kInfinity);
+      return trireme::where(first, loop_.constant(beams_, dtype_, 0), -kInfinity);
     }));
   }
   Value flat(const Value& x) const { return reshape(x, {.shape = {loop_.rows()}}); }
@@ -156,11 +156,11 @@ class BeamSearch {
     gained_ = reshape(likeliest[0] - spread(all, likeliest[0], {0}), {.shape = continued_});
     const Value has_ended = expand_words(finished_);
     const Value once = equal(counted(gained_, continued_, 2), 0.0);
-    const Value unchanged = select(once, loop_.constant(continued_, dtype_, 0), -kInfinity);
-    total_ = expand_words(log_p_) + select(has_ended, unchanged, gained_);
-    next_words_ = select(has_ended, static_cast<double>(options_.end),
-                         reshape(likeliest[1], {.shape = continued_}));
-    next_lengths_ = select(finished_, lengths_, broadcast(step_ + 1.0, {.shape = beams_}));
+    const Value unchanged = trireme::where(once, loop_.constant(continued_, dtype_, 0), -kInfinity);
+    total_ = expand_words(log_p_) + trireme::where(has_ended, unchanged, gained_);
+    next_words_ = trireme::where(has_ended, static_cast<double>(options_.end),
+                                 reshape(likeliest[1], {.shape = continued_}));
+    next_lengths_ = trireme::where(finished_, lengths_, broadcast(step_ + 1.0, {.shape = beams_}));
     score_ = total_;
     if (options_.length_penalty > 0) score_ = score_ / expand_words(penalty(next_lengths_));
     if (coverage_.is_enabled()) score_ = score_ + expand_words(coverage_.bonus(beams_, dtype_));
@@ -199,7 +199,7 @@ class BeamSearch {
     };
     const double max_penalty =
         std::pow((5.0 + static_cast<double>(options_.limit)) / 6.0, options_.length_penalty);
-    const Value reachable = select(best_.finished, -kInfinity, best_.log_p / max_penalty);
+    const Value reachable = trireme::where(best_.finished, -kInfinity, best_.log_p / max_penalty);
     return logical_and(
         all(best_of(best_.finished), {.axes = {1}}),
         reduce_max(reachable, {.axes = {1}}) <= reduce_min(best_of(best_.scores), {.axes = {1}}));

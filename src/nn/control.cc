@@ -97,7 +97,7 @@ Values if_else(const Value& condition, const Values& xs, const ByRows& yes, cons
   }
   const Value position_in_yes = left.begins();  // number of earlier rows for `yes`
   const Value total = gather(left.splits, dim_size(condition, {.axes = {0}, .dtype = DType::i64}));
-  const Value position = select(condition, position_in_yes, right.begins() + total);
+  const Value position = trireme::where(condition, position_in_yes, right.begins() + total);
   Values results;
   for (std::size_t i = 0; i < a.size(); ++i) {
     results.push_back(gather(concat({a[i], b[i]}, {.axis = 0}), position));
@@ -189,7 +189,7 @@ TensorArray TensorArray::write(const Value& index, const Value& value, SourceLoc
   std::vector<std::int64_t> axes;
   for (int i = 1; i < values_.rank(); ++i) axes.push_back(i);
   const Value everywhere = broadcast(value, {.shape = values_.shape(), .axes = axes});
-  return TensorArray(select(here, everywhere, values_));
+  return TensorArray(trireme::where(here, everywhere, values_));
 }
 
 }  // namespace trireme

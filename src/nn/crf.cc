@@ -91,8 +91,8 @@ Value score_of_labels(const Chain& chain, const Value& labels, const Value& firs
   const Value pairs = reshape(chain.scores.transition, {.shape = {chain.tags * chain.tags}});
   const Value emitted =
       squeeze(take_along_axis(chain.emissions, unsqueeze(labels, 1), {.axis = 1}), {1});
-  return emitted +
-         select(first, gather(chain.scores.start, labels), gather(pairs, before * tags + labels));
+  return emitted + trireme::where(first, gather(chain.scores.start, labels),
+                                  gather(pairs, before * tags + labels));
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ CrfScores crf_scores(const Value& emissions, const CrfOptions& options, SourceLo
   return {scores("start", {tags}), scores("transition", {tags, tags}), scores("end", {tags})};
 }
 
-// The memory holds, for each tag, the logarithm of the sum over all paths to it, minus the score of
+// The state holds, for each tag, the logarithm of the sum over all paths to it, minus the score of
 // the labels so far.
 Value crf_loss(const Value& emissions, const Value& labels, const CrfScores& scores,
                SourceLocation where) {
@@ -121,13 +121,13 @@ Value crf_loss(const Value& emissions, const Value& labels, const CrfScores& sco
   const Value transposed = transpose(scores.transition, {.permutation = {1, 0}});
   const RnnResult run = run_rnn([&](Step& step) {
     const Value now = step.input(relative), begins = step.input(first);
-    const Value before = step.memory({.width = chain.tags, .dtype = emissions.dtype()});
+    const Value before = step.state({.width = chain.tags, .dtype = emissions.dtype()});
     const Value total = log_sum(continue_paths(before, transposed));
-    step.update(before, select(by_row(begins, now), scores.start, total) + now);
+    step.update(before, trireme::where(by_row(begins, now), scores.start, total) + now);
   });
   const Value last = gather(scores.end, sequence::last(checked_labels));
-  const Value loss = log_sum(run.memories[0] + scores.end) - last;
-  return select(chain.has_rows(), loss, 0.0);
+  const Value loss = log_sum(run.states[0] + scores.end) - last;
+  return trireme::where(chain.has_rows(), loss, 0.0);
 }
 
 // Forward: the best score of each tag and its predecessor. Backward: follows the best path.
@@ -138,22 +138,23 @@ CrfPath crf_decode(const Value& emissions, const CrfScores& scores, SourceLocati
   const Value transposed = transpose(scores.transition, {.permutation = {1, 0}});
   const RnnResult forwards = run_rnn([&](Step& step) {
     const Value now = step.input(emissions), begins = step.input(first);
-    const Value before = step.memory({.width = chain.tags, .dtype = emissions.dtype()});
+    const Value before = step.state({.width = chain.tags, .dtype = emissions.dtype()});
     const Value paths = continue_paths(before, transposed);
     const Value best = reduce_max(paths, {.axes = {2}});
-    step.update(before, select(by_row(begins, now), scores.start, best) + now);
+    step.update(before, trireme::where(by_row(begins, now), scores.start, best) + now);
     step.output(argmax(paths, {.axes = {2}}));
   });
-  const Value ends = forwards.memories[0] + scores.end;
+  const Value ends = forwards.states[0] + scores.end;
   const RnnResult backwards = run_rnn(
       [&](Step& step) {
         const Value from = step.input(forwards.outputs[0]);
-        const Value tag = step.memory({.init = argmax(ends, {.axes = {1}})});
+        const Value tag = step.state({.init = argmax(ends, {.axes = {1}})});
         step.update(tag, element_at(from, tag));
         step.output(tag);
       },
       {.reverse = true});
-  return {backwards.outputs[0], select(chain.has_rows(), reduce_max(ends, {.axes = {1}}), 0.0)};
+  return {backwards.outputs[0],
+          trireme::where(chain.has_rows(), reduce_max(ends, {.axes = {1}}), 0.0)};
 }
 
 }  // namespace trireme::nn

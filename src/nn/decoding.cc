@@ -31,12 +31,12 @@ Hypotheses generate(Generation& loop, const Decoder& decoder, const Choose& choo
   const Value gained =
       reshape(take_along_axis(logits, column) - log_sum_exp(logits), {.shape = rows});
   const double end = static_cast<double>(loop.options().end);
-  const Value next = select(finished, end, chosen);
+  const Value next = trireme::where(finished, end, chosen);
   const Value ends = equal(next, end);
   loop.advance({});
   loop.set_next(word, next);
   loop.set_next(step, step + 1.0);
-  loop.set_next(log_p, log_p + select(finished, 0.0, gained));
+  loop.set_next(log_p, log_p + trireme::where(finished, 0.0, gained));
   loop.set_next(finished, ends);
   loop.set_next(lengths, lengths + cast(logical_not(ends), {.dtype = DType::i64}));
   loop.set_next(tokens, with_column(tokens, next, step));
@@ -73,7 +73,7 @@ Value draw_word(const Value& logits, const SampleOptions& options, std::int64_t 
   Value kept = likeliest[0];
   if (options.top_p < 1) {
     const Value before = cumsum(softmax(kept), {.axis = 1, .exclusive = true});
-    kept = select(before < options.top_p, kept, -std::numeric_limits<double>::infinity());
+    kept = trireme::where(before < options.top_p, kept, -std::numeric_limits<double>::infinity());
   }
   const Value place = reshape(draw(kept, options.over), {.shape = {x.dim(0), 1}});
   return reshape(take_along_axis(likeliest[1], place), {.shape = {x.dim(0)}});

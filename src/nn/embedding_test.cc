@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 TEST(Embedding, LooksUpRowsByIdsOfAnyShape) {
   Program program;
   const Value ids = program.input("ids", i32, {2, 3});
-  const Value x = embedding(ids, {.rows = 5, .width = 2, .name = "words"});
+  const Value x = embedding(ids, {.num_embeddings = 5, .dim = 2, .name = "words"});
   EXPECT_EQ(x.get()->type.str(), "f32[2, 3, 2]");
   RefTensors values = first_values(program);
   values["words.weight"] = tensor({5, 2}, {0, 1, 10, 11, 20, 21, 30, 31, 40, 41});
@@ -27,7 +27,8 @@ TEST(Embedding, LooksUpRowsByIdsOfAnyShape) {
 TEST(Embedding, PaddingIsZero) {
   Program program;
   const Value ids = program.input("ids", i64, {3});
-  const Value x = embedding(ids, {.rows = 4, .width = 2, .padding_row = 1, .name = "words"});
+  const Value x =
+      embedding(ids, {.num_embeddings = 4, .dim = 2, .padding_row = 1, .name = "words"});
   RefTensors values = first_values(program);
   const std::vector<double> first = values["words.weight"].data;
   EXPECT_EQ(first[2], 0);
@@ -44,11 +45,13 @@ TEST(Embedding, PaddingIsZero) {
 TEST(Embedding, ErrorsNameTheLayer) {
   Program program;
   const Value ids = program.input("ids", i64, {3}), x = program.input("x", f32, {3});
-  EXPECT_THAT(error_of([&] { embedding(ids, {.width = 2}); }), HasSubstr("rows must be above 0"));
-  EXPECT_THAT(error_of([&] { embedding(ids, {.rows = 2}); }), HasSubstr("width must be above 0"));
-  EXPECT_THAT(error_of([&] { embedding(x, {.rows = 2, .width = 2, .name = "words"}); }),
+  EXPECT_THAT(error_of([&] { embedding(ids, {.dim = 2}); }),
+              HasSubstr("num_embeddings must be above 0"));
+  EXPECT_THAT(error_of([&] { embedding(ids, {.num_embeddings = 2}); }),
+              HasSubstr("dim must be above 0"));
+  EXPECT_THAT(error_of([&] { embedding(x, {.num_embeddings = 2, .dim = 2, .name = "words"}); }),
               testing::AllOf(HasSubstr("words: ids must be integers, not f32"), HasSubstr("cast")));
-  EXPECT_THAT(error_of([&] { embedding(ids, {.rows = 2, .width = 2, .padding_row = 2}); }),
+  EXPECT_THAT(error_of([&] { embedding(ids, {.num_embeddings = 2, .dim = 2, .padding_row = 2}); }),
               HasSubstr("padding_row 2 is outside [0, 2)"));
 }
 
@@ -56,7 +59,8 @@ TEST(Embedding, RowSparseGradientLeavesOutPadding) {
   Program program;
   const Value ids = program.input("ids", u8, {4});
   const Value x = embedding(
-      ids, {.rows = 4, .width = 1, .sparse_gradient = true, .padding_row = 1, .name = "words"});
+      ids,
+      {.num_embeddings = 4, .dim = 1, .sparse_gradient = true, .padding_row = 1, .name = "words"});
   const Value weight = program.find("words.weight");
   const auto gradient = transforms::gradients_by_rows(sum(x * x).get(), {weight.get()})[0];
   RefTensors values = first_values(program);

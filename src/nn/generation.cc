@@ -98,23 +98,23 @@ Value Generation::static_input(const Value& x) {
   return laid_out_[x.get()] = outside([&] { return gather(x, lay_out(x, x.dim(0)).index); });
 }
 
-Value Generation::memory(const MemoryOptions& options, const SourceLocation& where) {
-  const LocationScope at(options_.over, "Step::memory", where);
+Value Generation::state(const StateOptions& options, const SourceLocation& where) {
+  const LocationScope at(options_.over, "Step::state", where);
   const Value init = outside([&] {
     const Dim& rows = options.init ? examples_ : rows_;
-    const Value first = initial_memory(options, rows, *outside_, where);
+    const Value first = initial_state(options, rows, *outside_, where);
     return options.init ? gather(first, lay_out(first, examples_).index) : first;
   });
   initial_.push_back(init);
   next_.emplace_back();
   const Value inside = body_.add_argument(init.get()->type);
-  memories_.push_back({inside.get(), init.get()});
+  states_.push_back({inside.get(), init.get()});
   return inside;
 }
 
 Value Generation::input(const Value& x) {
   fail_layer("Step::input", std::string(options_.what) + " does not run along a sequence",
-             "the decoder gets the word of the step as its argument; static_input() and memory() "
+             "the decoder gets the word of the step as its argument; static_input() and state() "
              "work as in rnn()",
              x);
 }
@@ -167,14 +167,14 @@ Generation::Ran Generation::run(const Decoder& decoder) {
   const Value logits = decoder(step, word);
   at_.emplace(options_.over, options_.what, where_);
   check_logits(logits);
-  require_updated(options_.what, memories_);
+  require_updated(options_.what, states_);
   return {word, logits};
 }
 
 void Generation::advance(const Value& parents) {
-  for (const StepMemory& memory : memories_) {
-    const Value next(memory.next);
-    set_next(Value(memory.inside), parents ? gather(next, parents) : next);
+  for (const StepState& state : states_) {
+    const Value next(state.next);
+    set_next(Value(state.inside), parents ? gather(next, parents) : next);
   }
 }
 
@@ -185,7 +185,7 @@ Value log_sum_exp(const Value& logits) {
 
 Value with_column(const Value& tokens, const Value& words, const Value& step) {
   const Value here = equal(counted(tokens, tokens.shape(), 1), step);
-  return select(here, spread(words, tokens, {0}), tokens);
+  return trireme::where(here, spread(words, tokens, {0}), tokens);
 }
 
 Hypotheses hypotheses_of(const Generation& loop, const Chosen& chosen, std::int64_t best) {

@@ -46,7 +46,7 @@ class Generation : public StepBuilder {
     Value word, logits;
   };
   Ran run(const Decoder& decoder);
-  // Sets the next values of the memories: hypothesis i continues from `parents[i]`, or from itself
+  // Sets the next values of the states: hypothesis i continues from `parents[i]`, or from itself
   // if `parents` is empty.
   void advance(const Value& parents);
   // Ends the loop. `condition` computes one boolean from the carried values. Returns the results in
@@ -56,9 +56,9 @@ class Generation : public StepBuilder {
 
   Value input(const Value& x) override;
   Value static_input(const Value& x) override;
-  Value memory(const MemoryOptions& options, const SourceLocation& where) override;
-  void update(const Value& memory, const Value& next) override {
-    update_memory(memories_, memory, next);
+  Value state(const StateOptions& options, const SourceLocation& where) override;
+  void update(const Value& state, const Value& next) override {
+    update_state(states_, state, next);
   }
   void output(const Value& value) override;
   void attention(const Value& weights) override;
@@ -101,7 +101,7 @@ class Generation : public StepBuilder {
   Values initial_;                // initial carried values, in the order of the block's arguments
   std::vector<Value> next_;       // next value of each argument
   std::vector<std::size_t> own_;  // the arguments made by carry()
-  std::vector<StepMemory> memories_;
+  std::vector<StepState> states_;
   Value attention_;
   std::int64_t vocabulary_ = 0;
 };

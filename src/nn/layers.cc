@@ -50,7 +50,7 @@ Value prelu(const Value& x, PreluOptions options, SourceLocation where) {
   const Value weight = layer.parameter("weight", x.dtype(), {is_per_channel ? x.dim(1) : Dim(1)},
                                        constant(options.slope), true, options.weight_settings);
   const Value slope = is_per_channel ? spread(weight, x, {1}) : weight;
-  return select(x < 0.0, x * slope, x);
+  return trireme::where(x < 0.0, x * slope, x);
 }
 
 Value maxout(const Value& x, MaxoutOptions options, SourceLocation where) {

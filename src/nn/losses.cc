@@ -100,7 +100,8 @@ Value cross_entropy(const Value& logits, const Value& label, CrossEntropyOptions
   }
   const std::int64_t last = logits.rank() - 1;
   const Value logs = log_softmax(logits, -1, where);
-  const Value picked = sum(select(label_mask(at, logits, label), logs, 0.0), {.axes = {last}});
+  const Value picked =
+      sum(trireme::where(label_mask(at, logits, label), logs, 0.0), {.axes = {last}});
   if (smoothing == 0) return -picked;
   return picked * (smoothing - 1) - mean(logs, {.axes = {last}}) * smoothing;
 }
@@ -130,7 +131,8 @@ Value huber(const Value& x, const Value& target, HuberOptions options, SourceLoc
   require_same("huber", x, target);
   const Value d = x - target;
   const Value size = abs(d);
-  return select(size <= options.delta, d * d * 0.5, (size - options.delta / 2) * options.delta);
+  return trireme::where(size <= options.delta, d * d * 0.5,
+                        (size - options.delta / 2) * options.delta);
 }
 
 }  // namespace trireme::nn

@@ -21,7 +21,7 @@ Value margin_shortfall(const char* what, const Value& x, const Value& target, do
 Value stirling(const Value& target) {
   const Value t = maximum(target, 1.0);
   const Value term = t * log(t) - t + 0.5 * log(t * (2 * M_PI));
-  return select(1.0 < target, term, 0.0);
+  return trireme::where(1.0 < target, term, 0.0);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ Value smooth_l1(const Value& x, const Value& target, SmoothL1Options options,
   require_option(options.beta > 0, "smooth_l1", "beta must be above 0", x);
   const Value d = x - target;
   const Value size = abs(d);
-  return select(size < options.beta, d * d * (0.5 / options.beta), size - options.beta / 2);
+  return trireme::where(size < options.beta, d * d * (0.5 / options.beta), size - options.beta / 2);
 }
 
 Value hinge(const Value& x, const Value& target, HingeOptions options, SourceLocation where) {
@@ -79,7 +79,7 @@ Value kl_divergence(const Value& log_q, const Value& p, KlDivergenceOptions opti
   require_same("kl_divergence", log_q, p);
   if (options.log_target) return exp(p) * (p - log_q);
   constexpr double kTiny = 1e-37;  // the logarithm must be finite also where it is not selected
-  return select(0.0 < p, p * (log(maximum(p, kTiny)) - log_q), 0.0);
+  return trireme::where(0.0 < p, p * (log(maximum(p, kTiny)) - log_q), 0.0);
 }
 
 Value poisson_nll(const Value& x, const Value& target, PoissonNllOptions options,

@@ -49,11 +49,11 @@ Value multi_class_hinge(const Value& logits, const Value& label, MultiClassHinge
   require_labels("multi_class_hinge", logits, label);
   const int rank = logits.rank();
   const Value is_label = label_mask(at, logits, label);
-  const Value of_label = last_sum(select(is_label, logits, 0.0));
+  const Value of_label = last_sum(trireme::where(is_label, logits, 0.0));
   const Value shortfall =
       maximum(logits - spread(of_label, logits, axes_but(rank - 1, rank)) + options.margin, 0.0);
   const Value terms = options.squared ? shortfall * shortfall : shortfall;
-  return mean(select(logical_not(is_label), terms, 0.0), {.axes = {-1}});
+  return mean(trireme::where(logical_not(is_label), terms, 0.0), {.axes = {-1}});
 }
 
 // Keeps 1 - p above 0, because a power of 0 has no gradient.

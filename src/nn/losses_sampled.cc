@@ -73,7 +73,7 @@ Value exact_cross_entropy(const Value& hidden, const Value& label, const Table& 
 // gradient.
 Value cross_entropy_among(const Corrected& x) {
   constexpr double kMaskedLogit = -1e30;
-  const Value drawn = select(logical_not(x.hits), x.of_drawn, kMaskedLogit);
+  const Value drawn = trireme::where(logical_not(x.hits), x.of_drawn, kMaskedLogit);
   const Value top = stop_gradient(maximum(x.of_label, reduce_max(drawn, {.axes = {1}})));
   const Value total = exp(x.of_label - top) + sum(exp(drawn - unsqueeze(top, 1)), {.axes = {1}});
   return log(total) + top - x.of_label;

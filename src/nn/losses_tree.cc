@@ -61,7 +61,7 @@ Value hierarchical_softmax(const Value& hidden, const Value& label, const Value&
   Value z = sum(gather(weight, nodes_on_path) * unsqueeze(hidden, 1), {.axes = {2}});
   if (bias) z = z + gather(bias, nodes_on_path);
   const Value terms = softplus(z, where) - cast(class_path.code, {.dtype = z.dtype()}) * z;
-  return sum(select(0.0 <= class_path.path, terms, 0.0), {.axes = {1}});
+  return sum(trireme::where(0.0 <= class_path.path, terms, 0.0), {.axes = {1}});
 }
 
 ClassTree huffman_tree(const std::vector<double>& frequencies) {

@@ -31,11 +31,13 @@ void update(const Adadelta& options, const Updates& updates, const Slot& slot) {
   updates.set(m, next_m);
 }
 
-void update(const RmsProp& options, const Updates& updates, const Slot& slot) {
+void update(const RmsProp& given, const Updates& updates, const Slot& slot) {
+  RmsProp options = given;
+  options.centred.apply_to(options.centered);
   const Value v = updates.state(slot, "rmsprop_v");
   const Value next_v = running_square(v, slot.g, options.decay);
   Value variance = next_v, a, next_a, m, next_m;
-  if (options.centred) {
+  if (options.centered) {
     a = updates.state(slot, "rmsprop_mean");
     next_a = running_mean(a, slot.g, options.decay);
     variance = maximum(next_v - next_a * next_a, 0.0);  // rounding may make it negative

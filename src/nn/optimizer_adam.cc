@@ -81,7 +81,7 @@ void update(const Lamb& options, const Updates& updates, const Slot& slot) {
   if (weight_decay != 0) change = change + p * weight_decay;
   const Value of_p = norm(p), of_change = norm(change);
   const Value both = minimum(of_p, of_change);
-  const Value trust = select(both > 0.0, of_p / of_change, both * 0.0 + 1.0);
+  const Value trust = trireme::where(both > 0.0, of_p / of_change, both * 0.0 + 1.0);
   updates.set_parameter(slot, p - change * (trust * updates.rate(slot)));
   store_moments(updates, next);
 }

@@ -64,8 +64,8 @@ Value means_along_width(LocationScope& at, const Value& x, std::int64_t to) {
   const Value start = bin_start(bin, from, to), end = bin_end(bin, from, to);
   const Value position = iota_along(at, {from, to}, 0);
   const Value share = 1.0 / cast(end - start, {.dtype = x.dtype()});
-  const Value weight =
-      select(logical_and(position >= start, position < end), spread(share, position, {1}), 0.0);
+  const Value weight = trireme::where(logical_and(position >= start, position < end),
+                                      spread(share, position, {1}), 0.0);
   return matmul(x, weight);
 }
 
@@ -130,12 +130,13 @@ Value max_pool(const Value& x, PoolOptions options, SourceLocation where) {
 Value avg_pool(const Value& x, PoolOptions options, SourceLocation where) {
   const LocationScope at(x, "avg_pool", where);
   require_image(x, "avg_pool");
+  options.count_padding.apply_to(options.count_include_pad, true);
   const Pair stride = options.stride.value_or(options.kernel);
   return trireme::avg_pool(
       x, {.kernel = list(options.kernel),
           .stride = list(stride),
           .padding = padding_of(size_of_image(x), options.padding, options.kernel, stride, 1),
-          .count_padding = options.count_padding});
+          .count_include_pad = options.count_include_pad});
 }
 
 Value global_avg_pool(const Value& x, SourceLocation where) {

@@ -25,7 +25,7 @@ Value add_sinusoids(Layer& layer, const Value& x, const Value& positions) {
       positions ? broadcast(cast(positions, {.dtype = x.dtype()}), {.shape = shape, .axes = {0}})
                 : iota_along(0);
   const Value angle = step * exp(iota_along(1) * log_decay);
-  const Value waves = select(iota_along(2) < 0.5, sin(angle), cos(angle));
+  const Value waves = trireme::where(iota_along(2) < 0.5, sin(angle), cos(angle));
   return x + reshape(waves, {.shape = {x.dim(-2), width}});
 }
 
@@ -52,13 +52,14 @@ Value add_sinusoidal_positions(const Value& x, const Value& positions, SourceLoc
 Value add_learned_positions(const Value& x, LearnedPositionsOptions options, SourceLocation where) {
   Layer layer(x, "learned_positions", options.name, where);
   require_sequence(layer, x);
-  layer.require(options.most_steps > 0, "most_steps must be at least 1", "{.most_steps = 512}");
+  options.most_steps.apply_to(options.max_steps);
+  layer.require(options.max_steps > 0, "max_steps must be at least 1", "{.max_steps = 512}");
   const Dim& steps = x.dim(-2);
   const bool ragged = x.rank() == 2;
-  layer.require(ragged || !steps.is_constant() || steps.constant() <= options.most_steps,
+  layer.require(ragged || !steps.is_constant() || steps.constant() <= options.max_steps,
                 "sequences of " + steps.str() +
-                    " steps are longer than most_steps = " + std::to_string(options.most_steps));
-  const Value weight = layer.parameter("weight", x.dtype(), {options.most_steps, x.dim(-1)},
+                    " steps are longer than max_steps = " + std::to_string(options.max_steps));
+  const Value weight = layer.parameter("weight", x.dtype(), {options.max_steps, x.dim(-1)},
                                        options.weight_init, true, options.weight_settings);
   if (ragged) return x + gather(weight, Sequences("learned_positions", x).positions());
   if (steps.is_constant()) return x + slice(weight, {.starts = {0, 0}, .limits = {steps, -1}});

@@ -89,16 +89,16 @@ Value attend_ragged(const Value& query, const Value& key, const Value& value, co
 // Memories are [active, heads, limit, width of a head]; their first `count` rows are used.
 Value attend_in_step(Step& step, std::int64_t limit, const Value& query, const Value& key,
                      const Value& value, const Heads& heads) {
-  const Value count = step.memory({.dtype = DType::i64}, heads.where);
+  const Value count = step.state({.dtype = DType::i64}, heads.where);
   const std::string full =
       "attention: there are more steps than its limit of " + std::to_string(limit);
   const Value position = check_indices(count, {.size = limit, .what = full});
   const auto append_to_memory = [&](const Value& x) {
     const Value row = by_head(x, heads.count);
     const Value before =
-        step.memory({.row = {heads.count, limit, row.dim(2)}, .dtype = x.dtype()}, heads.where);
+        step.state({.row = {heads.count, limit, row.dim(2)}, .dtype = x.dtype()}, heads.where);
     const Value here = equal(counted(x, before.shape(), 2), spread(position, before, {0}));
-    const Value now = select(here, spread(row, before, {0, 1, 3}), before);
+    const Value now = trireme::where(here, spread(row, before, {0, 1, 3}), before);
     step.update(before, now, heads.where);
     return now;
   };

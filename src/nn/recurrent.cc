@@ -116,7 +116,7 @@ void require_cell(Layer& layer, const Value& x, const Value& h, std::int64_t sta
   layer.require(state > 0, "units must be above 0", "set .units");
   layer.require(h.rank() == 2 && h.dim(1) == Dim(state),
                 "the previous state must be [rows, " + std::to_string(state) + "]",
-                "set the width of its memory to that number");
+                "set the width of its state to that number");
 }
 
 Value run_step(const Value& x, bool reverse, const std::function<void(Step&, const Value&)>& body) {
@@ -129,7 +129,7 @@ Value simple_rnn(const Value& x, const RecurrentOptions& options, SourceLocation
   return stacked("simple_rnn", x, options, where, [&](Layer& layer, const Value& in, bool reverse) {
     const GateWeights p(layer, in, options.units, 1);
     return run_step(in, reverse, [&](Step& step, const Value& now) {
-      const Value h = step.memory({.width = p.units, .dtype = in.dtype()});
+      const Value h = step.state({.width = p.units, .dtype = in.dtype()});
       const Value next = nn::tanh(matmul(now, p.weight) + p.bias + matmul(h, p.recurrent));
       step.update(h, next);
       step.output(next);
@@ -141,7 +141,7 @@ Value gru(const Value& x, const RecurrentOptions& options, SourceLocation where)
   return stacked("gru", x, options, where, [&](Layer& layer, const Value& in, bool reverse) {
     const GruWeights p(layer, in, options.units);
     return run_step(in, reverse, [&](Step& step, const Value& now) {
-      const Value h = step.memory({.width = p.units, .dtype = in.dtype()});
+      const Value h = step.state({.width = p.units, .dtype = in.dtype()});
       const Value next = p.next(now, h);
       step.update(h, next);
       step.output(next);
@@ -165,8 +165,8 @@ Value lstm(const Value& x, const LstmOptions& options, SourceLocation where) {
   return stacked("lstm", x, shape, where, [&](Layer& layer, const Value& in, bool reverse) {
     const LstmWeights p(layer, in, options);
     return run_step(in, reverse, [&](Step& step, const Value& now) {
-      const LstmState before{step.memory({.width = p.state, .dtype = in.dtype()}),
-                             step.memory({.width = p.units, .dtype = in.dtype()})};
+      const LstmState before{step.state({.width = p.state, .dtype = in.dtype()}),
+                             step.state({.width = p.units, .dtype = in.dtype()})};
       const LstmState next = p.next(now, before);
       step.update(before.h, next.h);
       step.update(before.c, next.c);

@@ -26,9 +26,9 @@ class RnnBuilder : public StepBuilder {
     return add_rows(sequences_, x, "Step::input");
   }
   Value static_input(const Value& x) override;
-  Value memory(const MemoryOptions& options, const SourceLocation& where) override;
-  void update(const Value& memory, const Value& next) override {
-    update_memory(memories_, memory, next);
+  Value state(const StateOptions& options, const SourceLocation& where) override;
+  void update(const Value& state, const Value& next) override {
+    update_state(states_, state, next);
   }
   void output(const Value& value) override;
   void attention(const Value&) override {}
@@ -56,7 +56,7 @@ class RnnBuilder : public StepBuilder {
   ir::Value* splits_ = nullptr;
   Dim active_, rows_, batch_;
   std::vector<std::pair<Dim, Dim>> inner_rows_, inner_others_;  // outside, inside
-  std::vector<StepMemory> memories_;
+  std::vector<StepState> states_;
   std::vector<Argument> sequences_, others_;
   std::vector<ir::Value*> outputs_;
 };
@@ -142,18 +142,18 @@ Value RnnBuilder::static_input(const Value& x) {
   return add_rows(others_, x, "Step::static_input");
 }
 
-Value RnnBuilder::memory(const MemoryOptions& options, const SourceLocation& where) {
+Value RnnBuilder::state(const StateOptions& options, const SourceLocation& where) {
   if (program_ == nullptr) {
     fail_usage(
-        "Step::memory: the sequences that the step runs along are not known yet\n  hint   call "
+        "Step::state: the sequences that the step runs along are not known yet\n  hint   call "
         "input() first, or set RnnOptions::over");
   }
-  const LocationScope at(Value(splits_), "Step::memory", where);
-  const Value init = initial_memory(options, batch_, *outside_, where);
+  const LocationScope at(Value(splits_), "Step::state", where);
+  const Value init = initial_state(options, batch_, *outside_, where);
   ir::Type type = init.get()->type;
   type.shape[0] = active_;
   ir::Value* inside = program_->add_argument(*block_, program_->unique_argument("memory"), type);
-  memories_.push_back({inside, init.get()});
+  states_.push_back({inside, init.get()});
   return Value(inside);
 }
 
@@ -162,7 +162,7 @@ void RnnBuilder::output(const Value& value) {
   for (const auto& [out, in] : inner_rows_) has_rows = has_rows || value.dim(0) == in;
   if (!has_rows) {
     fail_layer("Step::output", "the value does not have a row for each sequence",
-               "an output must be computed from inputs or memories: [active, ...]", value);
+               "an output must be computed from inputs or states: [active, ...]", value);
   }
   outputs_.push_back(value.get());
 }
@@ -173,7 +173,7 @@ RnnResult RnnBuilder::finish() {
   const ir::Location location = program_->builder().locate(where_);
   std::vector<ir::Value*> operands{splits_};
   std::vector<std::unique_ptr<ir::Value>> ordered;
-  std::vector<const ir::Value*> memories;
+  std::vector<const ir::Value*> states;
   const auto take = [&](const Argument& argument) {
     auto& owned = block_->arguments;
     const auto found = std::find_if(owned.begin(), owned.end(), [&](const auto& value) {
@@ -184,11 +184,11 @@ RnnResult RnnBuilder::finish() {
     owned.erase(found);
     operands.push_back(argument.outside);
   };
-  require_updated("rnn", memories_);
-  for (const StepMemory& memory : memories_) {
-    take({memory.inside, memory.outside});
-    memories.push_back(memory.inside);
-    block_->results.push_back(memory.next);
+  require_updated("rnn", states_);
+  for (const StepState& state : states_) {
+    take({state.inside, state.outside});
+    states.push_back(state.inside);
+    block_->results.push_back(state.next);
   }
   for (const Argument& argument : sequences_) take(argument);
   for (const Argument& argument : others_) take(argument);
@@ -199,21 +199,22 @@ RnnResult RnnBuilder::finish() {
     for (const auto& [out, in] : *inner) counting.push_back(in);
   }
   ir::require_rows_apart(*block_, counting);
-  ir::normalise_step(*block_, memories);
+  ir::normalize_step(*block_, states);
   const std::vector<ir::Value*> captured = ir::close(*block_);
   operands.insert(operands.end(), captured.begin(), captured.end());
   std::vector<std::unique_ptr<ir::Block>> blocks;
   blocks.push_back(std::move(block_));
   const ir::Op* op = program_->append(*outside_, "rnn", std::move(operands),
                                       {{"active", Shape{active_}},
-                                       {"memories", static_cast<std::int64_t>(memories_.size())},
+                                       {"states", static_cast<std::int64_t>(states_.size())},
                                        {"reverse", options_.reverse},
                                        {"sequences", static_cast<std::int64_t>(sequences_.size())}},
                                       location, std::move(blocks));
   RnnResult result;
   for (std::size_t i = 0; i < op->results.size(); ++i) {
-    (i < memories_.size() ? result.memories : result.outputs).emplace_back(op->results[i].get());
+    (i < states_.size() ? result.states : result.outputs).emplace_back(op->results[i].get());
   }
+  result.memories = DeprecatedStates(result.states);
   return result;
 }
 

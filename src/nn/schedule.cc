@@ -88,12 +88,13 @@ Schedule Schedule::inverse_sqrt(double peak, std::int64_t steps) {
 }
 
 Schedule Schedule::on_plateau(Plateau plateau) const {
+  plateau.least.apply_to(plateau.min_factor);
   if (!(plateau.factor > 0 && plateau.factor < 1)) {
     fail_usage("on_plateau: the factor must be between 0 and 1");
   }
   if (plateau.patience < 0 || plateau.cooldown < 0 || !(plateau.threshold >= 0) ||
-      !(plateau.least >= 0)) {
-    fail_usage("on_plateau: patience, cooldown, threshold and least must not be negative");
+      !(plateau.min_factor >= 0)) {
+    fail_usage("on_plateau: patience, cooldown, threshold and min_factor must not be negative");
   }
   Schedule schedule = *this;
   schedule.plateau = std::move(plateau);
@@ -168,7 +169,8 @@ Value one_cycle(const Schedule& schedule, const Value& s) {
   const Value fall =
       half_cosine(schedule.rate, schedule.last, (s - cycle.top) / (cycle.end - cycle.top));
   if (cycle.top == 0) return fall;
-  return select(s < cycle.top, half_cosine(cycle.start, schedule.rate, s / cycle.top), fall);
+  return trireme::where(s < cycle.top, half_cosine(cycle.start, schedule.rate, s / cycle.top),
+                        fall);
 }
 
 Value multi_step(const Schedule& schedule, const Value& s) {
@@ -201,7 +203,7 @@ Value rate_at(const Schedule& schedule, const Value& step) {
   }
   if (schedule.warmup_steps == 0) return result;
   const auto warmup = static_cast<double>(schedule.warmup_steps);
-  return select(step < warmup, (step + 1.0) * (rate / warmup), result);
+  return trireme::where(step < warmup, (step + 1.0) * (rate / warmup), result);
 }
 
 Value plateau_factor(ir::Program& program) {
@@ -230,7 +232,8 @@ PlateauState after_measuring(PlateauState state, const Plateau& plateau, double 
     state.waited = 0;
   }
   if (state.waited > plateau.patience) {
-    state.factor = std::max(state.factor * plateau.factor, std::min(plateau.least, state.factor));
+    state.factor =
+        std::max(state.factor * plateau.factor, std::min(plateau.min_factor, state.factor));
     state.cooling = plateau.cooldown;
     state.waited = 0;
   }

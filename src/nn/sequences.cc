@@ -74,8 +74,8 @@ Value number_of_rows(const Sequences& sequences, const Value& like) {
 // Returns the row of each sequence at `index`, or zero for a sequence without rows.
 Value row_of(const Sequences& sequences, const Value& x, const Value& index) {
   const Value has = sequences.lengths() > 0.0;
-  const Value row = gather(x, select(has, index, -1.0));
-  return select(by_row(has, row), row, 0.0);
+  const Value row = gather(x, trireme::where(has, index, -1.0));
+  return trireme::where(by_row(has, row), row, 0.0);
 }
 
 }  // namespace
@@ -189,11 +189,11 @@ Value largest_rows(const Sequences& sequences, const Value& x, std::int64_t k) {
   const Lowest lowest(x.dtype());
   const Value ids = sequences.ids();
   const Value row = counted(x, x.shape(), 0);
-  Value left = select(x < lowest.number, lowest.number, x);
+  Value left = trireme::where(x < lowest.number, lowest.number, x);
   std::vector<Value> found;
   for (std::int64_t i = 0; i < k; ++i) {
     found.push_back(segment_max(left, sequences.splits)[1]);
-    left = select(equal(gather(found.back(), ids), row), lowest.below, left);
+    left = trireme::where(equal(gather(found.back(), ids), row), lowest.below, left);
   }
   return stack(found, 1);
 }
@@ -216,15 +216,15 @@ Value top_k(const Value& x, const TopKOptions& options, SourceLocation where) {
   const Value exists = position < by_row(sequences.lengths(), position);
   const Value inside = nn::spread(exists, top_rows, {0, 1});
   const Value all = dim_size(x, {.axes = {0}, .dtype = DType::i64});
-  Value index = select(inside, top_rows, all);  // missing elements come last
+  Value index = trireme::where(inside, top_rows, all);  // missing elements come last
   if (!options.by_size) index = sort(index, {.axis = 1})[0];
   const Value element =
       index * static_cast<double>(columns.constant()) + counted(x, result_shape, 2);
   const Value values = gather(trireme::reshape(x, {.shape = {sequences.rows * columns}}),
-                              select(inside, element, -1.0));
+                              trireme::where(inside, element, -1.0));
   Shape shape{sequences.count, options.k};
   shape.insert(shape.end(), row.begin(), row.end());
-  return trireme::reshape(select(inside, values, options.fill), {.shape = shape});
+  return trireme::reshape(trireme::where(inside, values, options.fill), {.shape = shape});
 }
 
 }  // namespace trireme::sequence

@@ -44,8 +44,8 @@ Value pad(const Value& x, const Dim& length, double fill, SourceLocation where) 
   const Value position = column_positions(sequences, length);
   const Value inside = position < by_row(sequences.lengths(), position);
   const Value rows =
-      gather(x, select(inside, position + by_row(sequences.begins(), position), -1.0));
-  return select(nn::spread(inside, rows, {0, 1}), rows, fill);
+      gather(x, trireme::where(inside, position + by_row(sequences.begins(), position), -1.0));
+  return trireme::where(nn::spread(inside, rows, {0, 1}), rows, fill);
 }
 
 Value unpad(const Value& x, const Value& like, SourceLocation where) {

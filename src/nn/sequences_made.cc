@@ -35,7 +35,7 @@ Value joined(const Value& a, const Value& b) {
   const Value in_right = gather(right.begins(), ids) + position - length;
   const Value rows = dim_size(a, {.axes = {0}, .dtype = DType::i64});
   return gather(trireme::concat({a, b}, {.axis = 0}),
-                select(position < length, in_left, in_right + rows));
+                trireme::where(position < length, in_left, in_right + rows));
 }
 
 }  // namespace
@@ -95,8 +95,8 @@ Value windows(const Value& x, std::int64_t size, double fill, std::int64_t first
   const Value ids = sequences.ids();
   const Value begin = gather(sequences.begins(), ids), end = gather(sequences.ends(), ids);
   const Value inside = logical_and(by_row(begin, index) <= index, index < by_row(end, index));
-  const Value rows = gather(x, select(inside, index, -1.0));
-  return select(nn::spread(inside, rows, {0, 1}), rows, fill);
+  const Value rows = gather(x, trireme::where(inside, index, -1.0));
+  return trireme::where(nn::spread(inside, rows, {0, 1}), rows, fill);
 }
 
 Value reshape(const Value& x, std::int64_t width, SourceLocation where) {
@@ -158,7 +158,7 @@ Value group(const Value& x, const Value& lengths, SourceLocation where) {
     wanted = trireme::sum(lengths);
   }
   const Value zero = check_indices(
-      select(equal(wanted, existing), existing - existing, -1.0),
+      trireme::where(equal(wanted, existing), existing - existing, -1.0),
       {.size = 1, .what = "sequence::group: the lengths do not add up to the rows of a sequence"});
   // Adding the checked zero makes the result depend on the check.
   const Sequences result(lengths + (inner && outer ? gather(zero, segment_ids(outer)) : zero),
@@ -184,7 +184,7 @@ Value rows_at_positions(const char* what, const Value& x, const Value& places,
   const Value inside = logical_and(place >= 0.0, place < gather(to.lengths(), ids));
   const std::string message = std::string(what) + ": a place is outside its sequence";
   const Value zero =
-      check_indices(select(inside, place - place, -1.0), {.size = 1, .what = message});
+      check_indices(trireme::where(inside, place - place, -1.0), {.size = 1, .what = message});
   return gather(to.begins(), ids) + place + zero;
 }
 
@@ -206,12 +206,12 @@ Value scatter(const Value& x, const Value& places, const Value& updates, SourceL
   const Value count = dim_size(rows, {.axes = {0}, .dtype = DType::i64});
   const Value last =
       logical_or(equal(number, count - 1.0), not_equal(gather(sorted, number + 1.0), sorted));
-  const Value to = select(last, sorted, -1.0);
+  const Value to = trireme::where(last, sorted, -1.0);
   const Shape all{x.dim(0)};
   const Value ones = cast(last, {.dtype = DType::i64});
   const Value written = trireme::scatter_add(to, ones, {.rows = all}) > 0.0;
   const Value result = trireme::scatter_add(to, gather(updates, order), {.rows = all});
-  return select(by_row(written, x), result, x);
+  return trireme::where(by_row(written, x), result, x);
 }
 
 }  // namespace trireme::sequence

@@ -17,13 +17,13 @@ Value Step::static_input(const Value& x, SourceLocation where) {
   return builder_->static_input(x);
 }
 
-Value Step::memory(const MemoryOptions& options, SourceLocation where) {
-  return builder_->memory(options, where);
+Value Step::state(const StateOptions& options, SourceLocation where) {
+  return builder_->state(options, where);
 }
 
-void Step::update(const Value& memory, const Value& next, SourceLocation where) {
-  const LocationScope at(memory, "Step::update", where);
-  builder_->update(memory, next);
+void Step::update(const Value& state, const Value& next, SourceLocation where) {
+  const LocationScope at(state, "Step::update", where);
+  builder_->update(state, next);
 }
 
 void Step::output(const Value& value, SourceLocation where) {
@@ -42,8 +42,8 @@ void Step::attention(const Value& weights, SourceLocation where) {
   builder_->attention(weights);
 }
 
-Value initial_memory(const MemoryOptions& options, const Dim& rows, ir::Block& block,
-                     const SourceLocation& where) {
+Value initial_state(const StateOptions& options, const Dim& rows, ir::Block& block,
+                    const SourceLocation& where) {
   Value init = options.init;
   if (!init) {
     Shape shape = options.row;
@@ -56,35 +56,34 @@ Value initial_memory(const MemoryOptions& options, const Dim& rows, ir::Block& b
     init = Value(builder.constant({options.dtype, shape, ""}, options.value));
   }
   if (init.rank() == 0 || init.dim(0) != rows) {
-    fail_layer("Step::memory",
+    fail_layer("Step::state",
                "the initial value does not have a row for each of the " + rows.str() + " sequences",
                "init must be [n, ...]", init);
   }
   return init;
 }
 
-void update_memory(std::vector<StepMemory>& memories, const Value& memory, const Value& next) {
-  const auto found = std::find_if(memories.begin(), memories.end(),
-                                  [&](const auto& m) { return m.inside == memory.get(); });
-  if (found == memories.end()) {
-    fail_layer("Step::update", "this is not a memory of the step", "memory() creates memories",
-               memory);
+void update_state(std::vector<StepState>& states, const Value& state, const Value& next) {
+  const auto found = std::find_if(states.begin(), states.end(),
+                                  [&](const auto& m) { return m.inside == state.get(); });
+  if (found == states.end()) {
+    fail_layer("Step::update", "this is not a state of the step", "memory() creates states", state);
   }
-  if (found->next != nullptr) fail_layer("Step::update", "the memory is updated twice", "", memory);
-  if (!next || next.get()->type != memory.get()->type) {
+  if (found->next != nullptr) fail_layer("Step::update", "the state is updated twice", "", state);
+  if (!next || next.get()->type != state.get()->type) {
     fail_layer("Step::update",
-               "the memory changes its shape: " + memory.str() + " becomes " +
+               "the state changes its shape: " + state.str() + " becomes " +
                    (next ? next.str() : "an empty Value"),
-               "the new value of a memory must have the memory's dtype and shape", memory);
+               "the new value of a state must have the state's dtype and shape", state);
   }
   found->next = next.get();
 }
 
-void require_updated(const char* what, const std::vector<StepMemory>& memories) {
-  for (const StepMemory& memory : memories) {
-    if (memory.next != nullptr) continue;
-    fail_layer(what, "a memory is never updated", "call Step::update() once for each memory",
-               Value(memory.inside));
+void require_updated(const char* what, const std::vector<StepState>& states) {
+  for (const StepState& state : states) {
+    if (state.next != nullptr) continue;
+    fail_layer(what, "a state is never updated", "call Step::update() once for each memory",
+               Value(state.inside));
   }
 }
 

@@ -15,26 +15,26 @@ class StepBuilder {
   virtual ~StepBuilder() = default;
   virtual Value input(const Value& x) = 0;
   virtual Value static_input(const Value& x) = 0;
-  virtual Value memory(const MemoryOptions& options, const SourceLocation& where) = 0;
-  virtual void update(const Value& memory, const Value& next) = 0;
+  virtual Value state(const StateOptions& options, const SourceLocation& where) = 0;
+  virtual void update(const Value& state, const Value& next) = 0;
   virtual void output(const Value& value) = 0;
   virtual void attention(const Value& weights) = 0;
 };
 
-// Returns the initial value of a memory according to `options`: a row for each of `rows`, built in
+// Returns the initial value of a state according to `options`: a row for each of `rows`, built in
 // `block`.
-Value initial_memory(const MemoryOptions& options, const Dim& rows, ir::Block& block,
-                     const SourceLocation& where);
+Value initial_state(const StateOptions& options, const Dim& rows, ir::Block& block,
+                    const SourceLocation& where);
 
-// A memory in the block of a step, and its next value.
-struct StepMemory {
+// A state in the block of a step, and its next value.
+struct StepState {
   ir::Value* inside;
   ir::Value* outside;
   ir::Value* next = nullptr;
 };
 // Error(usage) as documented at Step::update().
-void update_memory(std::vector<StepMemory>& memories, const Value& memory, const Value& next);
-// Error(usage) with `what` unless all memories are updated.
-void require_updated(const char* what, const std::vector<StepMemory>& memories);
+void update_state(std::vector<StepState>& states, const Value& state, const Value& next);
+// Error(usage) with `what` unless all states are updated.
+void require_updated(const char* what, const std::vector<StepState>& states);
 
 }  // namespace trireme::nn

@@ -26,7 +26,7 @@ void Updates::count_batches() {
   const Value batches = counter("batch");
   const Value next = batches + 1.0;
   due_ = next >= static_cast<double>(options_.accumulate);
-  assign(batches, select(due_, zero_like(next), next));
+  assign(batches, trireme::where(due_, zero_like(next), next));
 }
 
 void Updates::count_updates() {
@@ -70,12 +70,12 @@ void Updates::accumulate(Slot& slot) const {
   const Value sum = state(slot, "gradient");
   const Value next = sum + slot.g;
   slot.g = next * (1.0 / options_.accumulate);
-  assign(sum, select(due_, zero_like(next), next));
+  assign(sum, trireme::where(due_, zero_like(next), next));
 }
 
 // Writes gathered rows back to where they were gathered.
 void Updates::set(const Value& state, const Value& next) const {
-  const Value value = due_ ? select(due_, next, state) : next;
+  const Value value = due_ ? trireme::where(due_, next, state) : next;
   const ir::Op* op = state.get()->producer;
   if (op == nullptr) {
     assign(state, value);
@@ -102,7 +102,7 @@ void Updates::average_exponentially(const Slot& slot, const Value& next) const {
     const Value share = (1 - options.decay) / (1.0 - pow(options.decay, number_));
     set(a, a + (next - a) * as(share, a));
   } else {
-    const Value before = select(number_ <= 1.0, slot.p, a);
+    const Value before = trireme::where(number_ <= 1.0, slot.p, a);
     set(a, before + (next - before) * (1 - options.decay));
   }
 }
@@ -116,9 +116,9 @@ void Updates::average_in_windows(const Slot& slot, const Value& next) const {
   const Value inside = before - floor(before / length) * length;  // updates of this window
   const Value starts = inside <= 0.0;
   const Value older = minimum(before - inside, length);
-  const Value from = select(starts, m, a);
+  const Value from = trireme::where(starts, m, a);
   set(a, from + (next - from) * as(1.0 / (older + inside + 1.0), a));
-  set(m, select(starts, next, m + (next - m) * as(1.0 / (inside + 1.0), m)));
+  set(m, trireme::where(starts, next, m + (next - m) * as(1.0 / (inside + 1.0), m)));
 }
 
 Value Updates::as(const Value& scalar, const Value& like) {

@@ -110,11 +110,12 @@ Value max_pool3d(const Value& x, Pool3dOptions options, SourceLocation where) {
 
 Value avg_pool3d(const Value& x, Pool3dOptions options, SourceLocation where) {
   const LocationScope at(x, "avg_pool3d", where);
+  options.count_padding.apply_to(options.count_include_pad, true);
   return pooled(x, options, "avg_pool3d", [&](const Value& images, const Window& window) {
     return trireme::avg_pool(images, {.kernel = window.kernel,
                                       .stride = window.stride,
                                       .padding = window.padding,
-                                      .count_padding = options.count_padding,
+                                      .count_include_pad = options.count_include_pad,
                                       .layout = "nhwc"});
   });
 }

@@ -13,7 +13,7 @@ Op abs() {
   op.reference = pointwise_reference([](double x) { return std::abs(x); });
   op.gradient = [](GradientContext& c) {
     const Value g = c.gradient();
-    c.accumulate(0, select(c.operand(0) < filled_like(c.operand(0), 0), -g, g));
+    c.accumulate(0, trireme::where(c.operand(0) < filled_like(c.operand(0), 0), -g, g));
   };
   op.torch_reference = "torch.abs(x[0])";
   op.samples = joined({elementwise_samples(1), elementwise_samples(1, -9, 9, DType::i64)});

@@ -8,7 +8,7 @@ using Ints = std::vector<std::int64_t>;
 
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
-  const bool counts_padding = get_attribute<bool>(l.op().attributes, "count_padding");
+  const bool counts_padding = get_attribute<bool>(l.op().attributes, "count_include_pad");
   const std::vector<Tap> taps = taps_of(l);
   ExprId total = kernel_ir::kNoExpr;
   ExprId count = kernel_ir::kNoExpr;
@@ -26,7 +26,7 @@ ExprId lower(Lowering& l) {
 
 void reference(const Reference& r) {
   const Window window = window_of(r.op.attributes);
-  const bool counts_padding = get_attribute<bool>(r.op.attributes, "count_padding");
+  const bool counts_padding = get_attribute<bool>(r.op.attributes, "count_include_pad");
   RefTensor& y = *r.results[0];
   RefTensor count(y.shape);
   for_each_tap(window, r.operands[0]->shape, y.shape,
@@ -42,12 +42,13 @@ void reference(const Reference& r) {
 void gradient(GradientContext& c) {
   const Attributes& a = c.op().attributes;
   const Value x = c.operand(0);
-  c.accumulate(
-      0, avg_pool_gradient(c.gradient(), {.kernel = get_attribute<Ints>(a, "kernel"),
-                                          .stride = get_attribute<Ints>(a, "stride"),
-                                          .padding = get_attribute<Ints>(a, "padding"),
-                                          .count_padding = get_attribute<bool>(a, "count_padding"),
-                                          .size = {x.dim(2).constant(), x.dim(3).constant()}}));
+  c.accumulate(0,
+               avg_pool_gradient(c.gradient(),
+                                 {.kernel = get_attribute<Ints>(a, "kernel"),
+                                  .stride = get_attribute<Ints>(a, "stride"),
+                                  .padding = get_attribute<Ints>(a, "padding"),
+                                  .count_include_pad = get_attribute<bool>(a, "count_include_pad"),
+                                  .size = {x.dim(2).constant(), x.dim(3).constant()}}));
 }
 
 }  // namespace
@@ -55,13 +56,14 @@ void gradient(GradientContext& c) {
 Op avg_pool() {
   Op op(
       "avg_pool(x; kernel: ints, stride: ints, padding: ints = [0, 0, 0, 0], "
-      "count_padding: bool = true, "
+      "count_include_pad: bool = true, "
       "layout: string = \"nchw\")");
+  op.old_attributes = {{"count_padding", "count_include_pad"}};
   op.doc =
       "The mean of each window that slides over the last two axes of x [N, C, H, W].\n"
       "x is f32 or f64, with constant H and W.\n"
       "`padding` is top, bottom, left, right, and adds zeros.\n"
-      "With `count_padding` these zeros count as elements.\n"
+      "With `count_include_pad` these zeros count as elements.\n"
       "Without it, the sum is divided by the number of elements inside the image.\n"
       "With layout \"nhwc\", x and the result have the channels last.";
   op.flops = pooling_flops;
@@ -70,15 +72,15 @@ Op avg_pool() {
   op.reference = reference;
   op.gradient = gradient;
   op.torch_reference =
-      "(lambda f: f(x[0]) / (1 if count_padding else f(torch.ones_like(x[0]))))(lambda z: "
+      "(lambda f: f(x[0]) / (1 if count_include_pad else f(torch.ones_like(x[0]))))(lambda z: "
       "torch.nn.functional.avg_pool2d(torch.nn.functional.pad(z, padding[2:] + padding[:2]), "
       "tuple(kernel), tuple(stride)))";
-  for (const bool count_padding : {true, false}) {
+  for (const bool count_include_pad : {true, false}) {
     for (const PoolCase& test_case : pool_cases()) {
       Sample s;
       s.operands = {type_of(test_case.x)};
       s.attributes = test_case.attributes();
-      set_attribute(s.attributes, "count_padding", count_padding);
+      set_attribute(s.attributes, "count_include_pad", count_include_pad);
       op.samples.push_back(s);
     }
   }

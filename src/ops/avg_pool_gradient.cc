@@ -19,7 +19,7 @@ ExprId taps_inside(Builder& k, const Window& window, std::size_t axis, std::int6
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
   const Window window = window_of(l.op().attributes);
-  const bool counts_padding = get_attribute<bool>(l.op().attributes, "count_padding");
+  const bool counts_padding = get_attribute<bool>(l.op().attributes, "count_include_pad");
   const auto size = image_size(channels_first(l.op(), l.op().result()->type));
   const auto window_size = static_cast<double>(window.kernel[0] * window.kernel[1]);
   ExprId total = kernel_ir::kNoExpr;
@@ -38,7 +38,7 @@ ExprId lower(Lowering& l) {
 
 void reference(const Reference& r) {
   const Window window = window_of(r.op.attributes);
-  const bool counts_padding = get_attribute<bool>(r.op.attributes, "count_padding");
+  const bool counts_padding = get_attribute<bool>(r.op.attributes, "count_include_pad");
   const RefTensor& dy = *r.operands[0];
   RefTensor& dx = *r.results[0];
   RefTensor count(dy.shape);
@@ -53,11 +53,11 @@ void reference(const Reference& r) {
 // The op is linear: its adjoint is the pooling itself.
 void gradient(GradientContext& c) {
   const Attributes& a = c.op().attributes;
-  c.accumulate(0,
-               avg_pool(c.gradient(), {.kernel = get_attribute<Ints>(a, "kernel"),
-                                       .stride = get_attribute<Ints>(a, "stride"),
-                                       .padding = get_attribute<Ints>(a, "padding"),
-                                       .count_padding = get_attribute<bool>(a, "count_padding")}));
+  c.accumulate(0, avg_pool(c.gradient(),
+                           {.kernel = get_attribute<Ints>(a, "kernel"),
+                            .stride = get_attribute<Ints>(a, "stride"),
+                            .padding = get_attribute<Ints>(a, "padding"),
+                            .count_include_pad = get_attribute<bool>(a, "count_include_pad")}));
 }
 
 }  // namespace
@@ -65,8 +65,9 @@ void gradient(GradientContext& c) {
 Op avg_pool_gradient() {
   Op op(
       "avg_pool_gradient(dy; kernel: ints, stride: ints, padding: ints = [0, 0, 0, 0], "
-      "count_padding: bool = true, size: ints, "
+      "count_include_pad: bool = true, size: ints, "
       "layout: string = \"nchw\")");
+  op.old_attributes = {{"count_padding", "count_include_pad"}};
   op.doc =
       "The gradient of avg_pool with respect to its images, which have the height and width "
       "`size`.\n"
@@ -77,18 +78,18 @@ Op avg_pool_gradient() {
   op.reference = reference;
   op.gradient = gradient;
   op.torch_reference =
-      "(lambda z, f: torch.autograd.grad(f(z) / (1 if count_padding else "
+      "(lambda z, f: torch.autograd.grad(f(z) / (1 if count_include_pad else "
       "f(torch.ones_like(z)).detach()), z, x[0], create_graph=True)[0])(torch.zeros("
       "list(x[0].shape[:2]) + size, dtype=x[0].dtype, requires_grad=True), lambda z: "
       "torch.nn.functional.avg_pool2d(torch.nn.functional.pad(z, padding[2:] + padding[:2]), "
       "tuple(kernel), tuple(stride))) if x[0].shape[0] else "
       "torch.zeros(list(x[0].shape[:2]) + size, dtype=x[0].dtype)";
-  for (const bool count_padding : {true, false}) {
+  for (const bool count_include_pad : {true, false}) {
     for (const PoolCase& test_case : pool_cases()) {
       Sample s;
       s.operands = {type_of(test_case.y())};
       s.attributes = test_case.gradient_attributes();
-      set_attribute(s.attributes, "count_padding", count_padding);
+      set_attribute(s.attributes, "count_include_pad", count_include_pad);
       op.samples.push_back(s);
     }
   }

@@ -36,7 +36,7 @@ Op ctc() {
       "`log_probabilities` is [rows, classes], the result of log_softmax(); `labels` is i64.\n"
       "`splits` and `label_splits` split both into the same number of sequences.\n"
       "An alignment assigns a class to each row.\n"
-      "Merging equal neighbours and then removing the class `blank` must yield the labels.\n"
+      "Merging equal neighbors and then removing the class `blank` must yield the labels.\n"
       "If a sequence has too few rows for any alignment, its result is infinity.\n"
       "With `zero_infinity` the result is 0 instead; the gradient is 0 in both cases.\n"
       "A sequence without rows and labels has the result 0.\n"

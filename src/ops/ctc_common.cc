@@ -33,7 +33,7 @@ namespace {
 
 using Labels = std::vector<std::size_t>;
 
-// Returns the labels of an alignment: merges equal neighbours, then drops blanks.
+// Returns the labels of an alignment: merges equal neighbors, then drops blanks.
 Labels collapsed(const Labels& alignment, std::size_t blank) {
   Labels labels;
   for (std::size_t t = 0; t < alignment.size(); ++t) {

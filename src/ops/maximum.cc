@@ -20,8 +20,8 @@ Op maximum() {
     const Value b = c.operand(1), g = c.gradient();
     const Value zero = filled_like(g, 0);
     const Value first = b < c.result();
-    if (c.needs_gradient(0)) c.accumulate(0, select(first, g, zero));
-    if (c.needs_gradient(1)) c.accumulate(1, select(first, zero, g));
+    if (c.needs_gradient(0)) c.accumulate(0, trireme::where(first, g, zero));
+    if (c.needs_gradient(1)) c.accumulate(1, trireme::where(first, zero, g));
   };
   op.torch_reference = "torch.maximum(x[0], x[1])";
   op.samples = joined({elementwise_samples(2), elementwise_samples(2, -9, 9, DType::i64)});

@@ -110,6 +110,13 @@ const Op* Catalog::find(std::string_view name) const {
   return it != ops_.end() && (*it)->name == name ? it->get() : nullptr;
 }
 
+const ir::OpDef* Catalog::find_renamed(std::string_view name) const {
+  for (const auto& op : ops_) {
+    if (!op->old_name.empty() && op->old_name == name) return op.get();
+  }
+  return nullptr;
+}
+
 std::vector<std::string> Catalog::names() const {
   std::vector<std::string> names;
   for (const auto& op : ops_) names.push_back(op->name);

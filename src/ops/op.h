@@ -137,6 +137,7 @@ class Catalog : public ir::OpSet {
  public:
   Catalog();
   const Op* find(std::string_view name) const override;
+  const ir::OpDef* find_renamed(std::string_view name) const override;
   std::vector<std::string> names() const override;
   static const Op& of(const ir::Op& op) { return static_cast<const Op&>(*op.def); }
 

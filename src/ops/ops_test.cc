@@ -77,7 +77,7 @@ TEST_F(TypeRules, RejectDifferentDtypes) {
 }
 
 TEST_F(TypeRules, RejectConditionsThatAreNotBoolean) {
-  EXPECT_THAT(message_of([&] { select(f, f, f); }), HasSubstr("must be boolean"));
+  EXPECT_THAT(message_of([&] { trireme::where(f, f, f); }), HasSubstr("must be boolean"));
 }
 
 TEST_F(TypeRules, RejectProbabilitiesOutOfRange) {

@@ -4,8 +4,9 @@ namespace trireme::ops {
 
 Op packed_rnn() {
   Op op(
-      "packed_rnn(counts, values...; active: shape, batch: shape, memories: int, sequences: int, "
+      "packed_rnn(counts, values...; active: shape, batch: shape, states: int, sequences: int, "
       "reverse: bool = false) -> results...");
+  op.old_attributes = {{"memories", "states"}};
   op.doc =
       "rnn() on rows in the order of rnn_schedule(): by step, and within a step longest "
       "sequence first.\n"

@@ -108,7 +108,7 @@ Op pad() {
   op.doc =
       "Adds elements `value` along each axis i.\n"
       "low[i] elements come first, high[i] come last, and interior[i] come between "
-      "neighbours.\n"
+      "neighbors.\n"
       "The padding must not be negative.";
   op.traits = bits(Trait::view);
   op.type = type;

@@ -42,7 +42,7 @@ TEST(Philox, RandomWordDependsOnSeedStreamAndWholePosition) {
   EXPECT_NE(word, random_word(1, 2, 4));
 }
 
-// Counts successes of a trial with probability 1/4, and of pairs of neighbours and of streams,
+// Counts successes of a trial with probability 1/4, and of pairs of neighbors and of streams,
 // which are independent. Bounds are five standard errors.
 TEST(Philox, RandomWordsAreIndependentTrials) {
   constexpr int kCount = 400000;
@@ -50,14 +50,14 @@ TEST(Philox, RandomWordsAreIndependentTrials) {
   const auto hit = [&](std::uint64_t stream, int i) {
     return random_word(5, stream, static_cast<std::uint64_t>(i)) < threshold;
   };
-  double ones = 0, neighbours = 0, streams = 0;
+  double ones = 0, neighbors = 0, streams = 0;
   for (int i = 0; i < kCount; ++i) {
     ones += hit(1, i) ? 1 : 0;
-    neighbours += hit(1, i) && hit(1, i + 1) ? 1 : 0;
+    neighbors += hit(1, i) && hit(1, i + 1) ? 1 : 0;
     streams += hit(1, i) && hit(2, i) ? 1 : 0;
   }
   EXPECT_NEAR(ones / kCount, 0.25, 0.0035);
-  EXPECT_NEAR(neighbours / kCount, 0.0625, 0.0023);
+  EXPECT_NEAR(neighbors / kCount, 0.0625, 0.0023);
   EXPECT_NEAR(streams / kCount, 0.0625, 0.0020);
 }
 

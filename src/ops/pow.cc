@@ -17,7 +17,7 @@ Op pow() {
     if (c.needs_gradient(0)) c.accumulate(0, g * (b * pow(a, b - 1.0)));
     if (c.needs_gradient(1)) {
       const Value positive = filled_like(a, 0) < a;
-      const Value safe = select(positive, a, filled_like(a, 1));
+      const Value safe = trireme::where(positive, a, filled_like(a, 1));
       c.accumulate(1, g * (c.result() * log(safe)));
     }
   };

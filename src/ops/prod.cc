@@ -11,12 +11,12 @@ void gradient(GradientContext& c) {
   const bool keep = get_attribute<bool>(c.op().attributes, "keep");
   const auto& axes = get_attribute<std::vector<std::int64_t>>(c.op().attributes, "axes");
   const Value is_zero = equal(x, filled_like(x, 0));
-  const Value factors = select(is_zero, filled_like(x, 1), x);
+  const Value factors = trireme::where(is_zero, filled_like(x, 1), x);
   const Value product = prod(factors, {.axes = axes, .keep = keep});
   const Value zero = cast(is_zero, {.dtype = x.dtype()});
   const Value zeros = sum(zero, {.axes = axes, .keep = keep});
   const Value others = spread(c, c.gradient() * product) / factors;
-  c.accumulate(0, select(equal(spread(c, zeros), zero), others, filled_like(x, 0)));
+  c.accumulate(0, trireme::where(equal(spread(c, zeros), zero), others, filled_like(x, 0)));
 }
 
 }  // namespace

@@ -7,23 +7,23 @@ namespace {
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
   const double mean = get_attribute<double>(l.op().attributes, "mean");
-  const double deviation = get_attribute<double>(l.op().attributes, "deviation");
+  const double stddev = get_attribute<double>(l.op().attributes, "stddev");
   const DType dtype = l.op().result()->type.dtype;
   const PhiloxExprs words =
       random_words(l, get_attribute<std::int64_t>(l.op().attributes, "stream"));
   const ExprId u = normal_number(k, words, dtype);
-  return k.add(k.constant(dtype, mean), k.mul(k.constant(dtype, deviation), u));
+  return k.add(k.constant(dtype, mean), k.mul(k.constant(dtype, stddev), u));
 }
 
 void reference(const Reference& r) {
   const double mean = get_attribute<double>(r.op.attributes, "mean");
-  const double deviation = get_attribute<double>(r.op.attributes, "deviation");
+  const double stddev = get_attribute<double>(r.op.attributes, "stddev");
   const DType dtype = r.op.result()->type.dtype;
   const auto stream =
       static_cast<std::uint64_t>(get_attribute<std::int64_t>(r.op.attributes, "stream"));
   for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
     const PhiloxWords words = random_words(r.run_seed, stream, i);
-    r.results[0]->data[i] = mean + deviation * normal_number(words, dtype);
+    r.results[0]->data[i] = mean + stddev * normal_number(words, dtype);
   }
 }
 
@@ -31,7 +31,7 @@ std::vector<Sample> samples() {
   std::vector<Sample> samples;
   const auto add = [&](Shape shape, DType dtype) {
     Sample sample;
-    sample.attributes = {{"deviation", 0.5},
+    sample.attributes = {{"stddev", 0.5},
                          {"dtype", dtype},
                          {"mean", 3.0},
                          {"shape", std::move(shape)},
@@ -49,11 +49,12 @@ std::vector<Sample> samples() {
 
 Op random_normal() {
   Op op(
-      "random_normal(; shape: shape, stream: int, mean: float = 0.0, deviation: float = 1.0, "
+      "random_normal(; shape: shape, stream: int, mean: float = 0.0, stddev: float = 1.0, "
       "dtype: dtype = f32)");
+  op.old_attributes = {{"deviation", "stddev"}};
   op.doc =
       "Random numbers from a normal distribution with mean `mean` and standard deviation "
-      "`deviation`.\n"
+      "`stddev`.\n"
       "They depend only on the seed, the stream and the position.\n"
       "Each run has another seed, and ops of the same stream return the same numbers.\n"
       "`dtype` is f32 or f64.";

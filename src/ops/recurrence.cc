@@ -55,17 +55,17 @@ std::vector<Type> recurrence_types(const TypeContext& c, const Dim& batch, const
   require_blocks(c, 1);
   const ir::Block& body = *c.blocks[0];
   const ir::StepDims dims = ir::step_dims(c.operands, body, c.attributes, batch, rows, first);
-  const std::size_t memories = count_of(c.attributes, "memories", body.arguments.size());
-  require(body.results.size() >= memories, "a memory of the step is not updated");
+  const std::size_t states = count_of(c.attributes, "states", body.arguments.size());
+  require(body.results.size() >= states, "a state of the step is not updated");
   std::vector<Type> types;
   for (std::size_t i = 0; i < body.results.size(); ++i) {
     const Type& output = body.results[i]->type;
-    if (i < memories) {
-      const Type& memory = body.arguments[i]->type;
-      require(output == memory,
-              "a memory changes its type: it is " + memory.str() + ", but is updated with " +
+    if (i < states) {
+      const Type& state = body.arguments[i]->type;
+      require(output == state,
+              "a state changes its type: it is " + state.str() + ", but is updated with " +
                   output.str(),
-              "the new value of a memory must have the memory's dtype and shape");
+              "the new value of a state must have the state's dtype and shape");
       types.push_back(c.operands[first + i]);
       continue;
     }

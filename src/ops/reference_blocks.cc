@@ -49,8 +49,8 @@ class Rnn {
   Rnn(const ir::Op& op, const Operands& operands, const SymbolSizes& sizes, std::uint64_t seed,
       const RunBlock& run)
       : rnn_(op), operands_(operands), sizes_(sizes), seed_(seed), run_(run) {
-    for (std::size_t i = 0; i < rnn_.memories; ++i) results_.push_back(*operands[1 + i]);
-    for (std::size_t i = rnn_.memories; i < op.results.size(); ++i) {
+    for (std::size_t i = 0; i < rnn_.states; ++i) results_.push_back(*operands[1 + i]);
+    for (std::size_t i = rnn_.states; i < op.results.size(); ++i) {
       results_.emplace_back(trireme::evaluate(op.results[i]->type.shape, sizes));
     }
   }
@@ -96,7 +96,7 @@ class Rnn {
 
   RefTensor argument(std::size_t i) const {
     const ir::Type& inside = rnn_.body.arguments[i]->type;
-    const RefTensor& whole = i < rnn_.memories ? results_[i] : *operands_[1 + i];
+    const RefTensor& whole = i < rnn_.states ? results_[i] : *operands_[1 + i];
     Range rows{};
     if (!has_rows(inside, rnn_.is_sequence(i), &rows)) return whole;
     if (inside.splits_of.empty() || inside.splits_of == rnn_.op.operands[1 + i]->type.splits_of) {
@@ -123,7 +123,7 @@ class Rnn {
                                  seed_of_run(seed_, static_cast<std::uint64_t>(row_)));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       Range rows{};
-      if (has_rows(rnn_.body.results[i]->type, i >= rnn_.memories, &rows)) {
+      if (has_rows(rnn_.body.results[i]->type, i >= rnn_.states, &rows)) {
         put_rows(outputs[i], rows.begin, results_[i]);
       } else {
         results_[i] = outputs[i];

@@ -75,7 +75,7 @@ Op scatter_add() {
     std::vector<std::int64_t> axes(static_cast<std::size_t>(c.operand(0).rank()));
     std::iota(axes.begin(), axes.end(), 0);
     const Value skipped = broadcast(c.operand(0) < 0.0, {.shape = dy.shape(), .axes = axes});
-    c.accumulate(1, select(skipped, 0.0, dy));
+    c.accumulate(1, trireme::where(skipped, 0.0, dy));
   };
   op.torch_reference =
       "torch.zeros([int(rows[0])] + list(x[1].shape[x[0].dim():]), dtype=x[1].dtype)"

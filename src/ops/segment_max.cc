@@ -34,7 +34,7 @@ void gradient(GradientContext& c) {
   const Attributes counted = {{"axis", std::int64_t{0}}, {"shape", x.shape()}};
   const Value row = emit_in(*x.get()->program, "iota", counted, SourceLocation::current()).front();
   const Value chosen = equal(gather(c.result(1), ids), row);
-  c.accumulate(0, select(chosen, gather(c.gradient(0), ids), 0.0));
+  c.accumulate(0, trireme::where(chosen, gather(c.gradient(0), ids), 0.0));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class Cond : public runtime::Control {
   Block yes_, no_;
 };
 
-// Values that one run of a block hands to the next: two memories each, which change places.
+// Values that one run of a block hands to the next: two states each, which change places.
 class Carried {
  public:
   Carried(const StepBuffers& buffers, device::Device& device) : buffers_(buffers) {

@@ -116,10 +116,10 @@ class Recurrence : public Control {
     const auto steps = static_cast<std::int64_t>(offsets_.size()) - 1;
     for (std::size_t s = 0; s < ranges_.size(); ++s) {
       if (symbol_of_[s] < 0) continue;
-      std::int64_t& largest = largest[static_cast<std::size_t>(symbol_of_[s])];
+      std::int64_t& max_count = largest[static_cast<std::size_t>(symbol_of_[s])];
       const bool shrinks = control_.sizes[s].splits < 0 || !control_.sizes[s].by_row;
       for (std::int64_t t = 0; t < (shrinks ? std::min<std::int64_t>(1, steps) : steps); ++t) {
-        largest = std::max(largest, range(s, t).count());
+        max_count = std::max(max_count, range(s, t).count());
       }
     }
     body_.frame().reserve(largest);

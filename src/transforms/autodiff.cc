@@ -41,7 +41,8 @@ trireme::Value to_dense(const trireme::Value& rows, const trireme::Value& values
   std::iota(axes.begin(), axes.end(), 0);
   const trireme::Value ignored =
       broadcast(rows < 0.0, {.shape = values.shape(), .axes = std::move(axes)});
-  return scatter_add(maximum(rows, 0.0), select(ignored, 0.0, values), {.rows = {type.shape[0]}});
+  return scatter_add(maximum(rows, 0.0), trireme::where(ignored, 0.0, values),
+                     {.rows = {type.shape[0]}});
 }
 
 class Context final : public ir::GradientContext {

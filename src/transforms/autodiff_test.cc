@@ -90,7 +90,7 @@ TEST(RowSparseGradients, BecomeDenseIfTheParameterHasOtherUses) {
 
 TEST(RowSparseGradients, IgnoreNegativeRowsInBothForms) {
   Lookups l;
-  const Value masked_ids = select(equal(l.a, 1.0), -1.0, l.a);  // 4, -1, -1, 0
+  const Value masked_ids = trireme::where(equal(l.a, 1.0), -1.0, l.a);  // 4, -1, -1, 0
   const Value x = l.look_up(masked_ids);
   const std::vector<double> dense = l.value(gradients(sum(x * x).get(), {l.table.get()})[0]);
   EXPECT_EQ(dense, (std::vector<double>{2, 4, 0, 0, 0, 0, 0, 0, 18, 20, 0, 0}));

@@ -40,7 +40,7 @@ class LoopGradient {
         outer_block_(program_.builder().block()),
         is_rnn_(loop.def->control == ir::ControlFlow::rnn) {
     first_ = is_rnn_ ? 1 : 0;
-    carried_ = count(is_rnn_ ? "memories" : "carried");
+    carried_ = count(is_rnn_ ? "states" : "carried");
     sequences_ = count("sequences");
     if (is_rnn_) dims_ = ir::Recurrence(loop).dims;
   }
@@ -291,7 +291,7 @@ class LoopGradient {
     std::vector<std::unique_ptr<ir::Value>> unused = std::exchange(arguments, std::move(ordered));
 
     Attributes attributes = loop_.attributes;
-    set_attribute(attributes, is_rnn_ ? "memories" : "carried", static_cast<std::int64_t>(carried));
+    set_attribute(attributes, is_rnn_ ? "states" : "carried", static_cast<std::int64_t>(carried));
     set_attribute(attributes, "sequences", static_cast<std::int64_t>(by_step_.size()));
     set_attribute(attributes, "reverse", !get_attribute<bool>(attributes, "reverse"));
     std::vector<std::unique_ptr<ir::Block>> blocks;

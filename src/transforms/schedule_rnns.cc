@@ -52,7 +52,7 @@ class Scheduler {
     build_loop();
     const ir::Op* loop = append_loop();
     for (std::size_t k = 0; k < streams_.size(); ++k) {
-      for_rows_[streams_[k]] = loop ? loop->results[memories_.size() + k].get() : nullptr;
+      for_rows_[streams_[k]] = loop ? loop->results[states_.size() + k].get() : nullptr;
     }
     Values results;
     for (std::size_t i = 0; i < rnn_.body.results.size(); ++i) {
@@ -65,12 +65,12 @@ class Scheduler {
   struct Sum {
     std::vector<const ir::Op*> terms;
   };
-  struct Memory {
+  struct State {
     std::size_t index;  // among the rnn's
     ir::Value* inside;
   };
 
-  const ir::Value* updated(std::size_t memory) const { return rnn_.body.results[memory]; }
+  const ir::Value* updated(std::size_t state) const { return rnn_.body.results[state]; }
   bool has_rows(const ir::Type& type) const {
     if (type.rank() == 0) return false;
     return rnn_.dims.is_inside(type.splits_of.empty() ? type.shape[0] : type.shape[0] - Dim(1));
@@ -78,13 +78,13 @@ class Scheduler {
 
   // --- Work that can move after the loop
 
-  // Finds memories that only sum products over the rows of a step.
+  // Finds states that only sum products over the rows of a step.
   void find_sums() {
-    for (std::size_t i = 0; i < rnn_.memories; ++i) {
-      const ir::Value* memory = rnn_.body.arguments[i].get();
+    for (std::size_t i = 0; i < rnn_.states; ++i) {
+      const ir::Value* state = rnn_.body.arguments[i].get();
       const ir::Op* add = updated(i)->producer;
-      if (add == nullptr || add->name() != "add" || add->operands[0] != memory) continue;
-      if (places_.users(memory).size() != 1 || has_rows(memory->type)) continue;
+      if (add == nullptr || add->name() != "add" || add->operands[0] != state) continue;
+      if (places_.users(state).size() != 1 || has_rows(state->type)) continue;
       if (!places_.users(add->result()).empty()) continue;
       Sum sum;
       if (collect_terms(add->operands[1], sum) && gains_after(sum)) {
@@ -121,7 +121,7 @@ class Scheduler {
   // Finds ops that only outputs and sums depend on, starting at an expensive op.
   void find_hoisted_after() {
     std::unordered_set<const ir::Value*> kept;  // results that the loop needs
-    for (std::size_t i = 0; i < rnn_.memories; ++i) {
+    for (std::size_t i = 0; i < rnn_.states; ++i) {
       if (!sums_.contains(i)) kept.insert(updated(i));
     }
     const auto& ops = rnn_.body.ops;
@@ -163,7 +163,7 @@ class Scheduler {
   void find_streams() {
     for (std::size_t i = 0; i < rnn_.body.results.size(); ++i) {
       if (!is_used_[i]) continue;
-      if (i >= rnn_.memories) {
+      if (i >= rnn_.states) {
         need_rows(rnn_.body.results[i]);
       } else if (const auto sum = sums_.find(i); sum != sums_.end()) {
         for (const ir::Op* term : sum->second.terms) {
@@ -185,15 +185,15 @@ class Scheduler {
   // --- The loop
 
   void build_loop() {
-    for (std::size_t i = 0; i < rnn_.memories; ++i) {
+    for (std::size_t i = 0; i < rnn_.states; ++i) {
       if (is_used_[i] && !sums_.contains(i)) in_loop(rnn_.body.arguments[i].get());
     }
     Values outputs;
     for (const ir::Value* stream : streams_) outputs.push_back(in_loop(stream));
-    // The new value of a memory may need other memories, which are appended.
+    // The new value of a state may need other states, which are appended.
     Values next;
-    for (std::size_t k = 0; k < memories_.size(); ++k) {
-      next.push_back(in_loop(updated(memories_[k].index)));
+    for (std::size_t k = 0; k < states_.size(); ++k) {
+      next.push_back(in_loop(updated(states_[k].index)));
     }
     block_->results = std::move(next);
     block_->results.insert(block_->results.end(), outputs.begin(), outputs.end());
@@ -286,8 +286,8 @@ class Scheduler {
     const std::string stem = found != argument_.end() ? value->name : value->producer->name();
     ir::Value* inside = add_argument(value->type, stem);
     need_splits(value->type);
-    if (found != argument_.end() && found->second < rnn_.memories) {
-      memories_.push_back({found->second, inside});
+    if (found != argument_.end() && found->second < rnn_.states) {
+      states_.push_back({found->second, inside});
       return inside;
     }
     const Place place = places_.of(value);
@@ -301,7 +301,7 @@ class Scheduler {
   }
 
   const ir::Op* append_loop() {
-    if (memories_.empty() && streams_.empty()) return nullptr;
+    if (states_.empty() && streams_.empty()) return nullptr;
     Values operands{time_.counts()};
     std::vector<std::unique_ptr<ir::Value>> ordered;
     const auto take = [&](const ir::Value* inside, ir::Value* given) {
@@ -313,8 +313,8 @@ class Scheduler {
       owned.erase(found);
       operands.push_back(given);
     };
-    for (const Memory& memory : memories_) {
-      take(memory.inside, in_order(memory.index, rnn_.operand(memory.index)));
+    for (const State& state : states_) {
+      take(state.inside, in_order(state.index, rnn_.operand(state.index)));
     }
     for (const auto& [inside, given] : sequences_) take(inside, given);
     for (const auto& [inside, given] : others_) take(inside, given);
@@ -324,7 +324,7 @@ class Scheduler {
     return b_.append("packed_rnn", std::move(operands),
                      {{"active", Shape{active_}},
                       {"batch", Shape{rnn_.dims.batch}},
-                      {"memories", static_cast<std::int64_t>(memories_.size())},
+                      {"states", static_cast<std::int64_t>(states_.size())},
                       {"reverse", rnn_.reverse},
                       {"sequences", static_cast<std::int64_t>(sequences_.size())}},
                      std::move(blocks));
@@ -425,7 +425,7 @@ class Scheduler {
   // --- Results
 
   ir::Value* result(std::size_t i, const ir::Op* loop) {
-    if (i >= rnn_.memories) {
+    if (i >= rnn_.states) {
       const ir::Value* value = rnn_.body.results[i];
       ir::Value* rows = for_rows(value);
       ir::Value* splits =
@@ -433,15 +433,15 @@ class Scheduler {
       return splits ? time_.split_restored(rows, splits, true) : time_.restored(rows);
     }
     if (const auto sum = sums_.find(i); sum != sums_.end()) return total(i, sum->second);
-    for (std::size_t k = 0; k < memories_.size(); ++k) {
-      if (memories_[k].index != i) continue;
+    for (std::size_t k = 0; k < states_.size(); ++k) {
+      if (states_[k].index != i) continue;
       const ir::Type& inside = rnn_.body.arguments[i]->type;
       ir::Value* last = loop->results[k].get();
       if (!has_rows(inside)) return last;
       ir::Value* splits = splits_of_rows(inside.shape[0], false);
       return splits ? time_.split_restored(last, splits, false) : time_.sequences_restored(last);
     }
-    fail_internal("rnn: a memory is missing");
+    fail_internal("rnn: a state is missing");
   }
 
   ir::Value* total(std::size_t i, const Sum& sum) {
@@ -476,7 +476,7 @@ class Scheduler {
   Map in_loop_, outside_, for_sequences_, for_rows_;
   // Right operands of products, by matrix and whether transposed.
   std::map<std::pair<const ir::Value*, bool>, Prepared> prepared_;
-  std::vector<Memory> memories_;
+  std::vector<State> states_;
   std::vector<std::pair<ir::Value*, ir::Value*>> sequences_, others_;
 };
 

@@ -282,7 +282,7 @@ constexpr Rule kRules[] = {
     {"pow", simplify_pow},
     {"reshape", simplify_reshape},
     {"scatter_add", simplify_scatter_add},
-    {"select", simplify_select},
+    {"where", simplify_select},
     {"sub", simplify_sub},
     {"transpose", simplify_transpose},
 };

@@ -9,7 +9,7 @@ using ir::Trait;
 StepPlaces::StepPlaces(const ir::Recurrence& rnn) : rnn_(rnn) {
   for (std::size_t i = 0; i < rnn.body.arguments.size(); ++i) {
     const ir::Value* argument = rnn.body.arguments[i].get();
-    places_[argument] = i < rnn.memories                ? Place::step
+    places_[argument] = i < rnn.states                  ? Place::step
                         : rnn.is_sequence(i)            ? Place::rows
                         : mentions_rows(argument->type) ? Place::sequences
                                                         : Place::outside;

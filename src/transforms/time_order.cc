@@ -50,7 +50,7 @@ ir::Value* TimeOrder::placed(ir::Value* rows) {
   ir::Value* within = b_.make("less", {rows, count});
   ir::Value* place = gathered(places, rows);
   if (dtype != DType::i64) place = b_.make("cast", {place}, {{"dtype", dtype}});
-  return b_.make("select", {before, rows, b_.make("select", {within, place, rows})});
+  return b_.make("where", {before, rows, b_.make("where", {within, place, rows})});
 }
 
 // Whether x is in the order of time except for a final restore, or where it is computed.

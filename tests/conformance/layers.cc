@@ -64,7 +64,7 @@ void add_activations(std::vector<Case>& cases) {
       {"tanh", "torch.tanh(x[0])"},
       {"sigmoid", "torch.sigmoid(x[0])"},
   };
-  for (const auto& [name, torch_reference] : names) {
+  for (const auto& [name, torch] : names) {
     const nn::Activation activation = nn::find_activation(name);
     cases.push_back(layer(
         "activation " + name, {{{7, 37}, f32, -8, 8}},
@@ -99,7 +99,8 @@ void add_linear_and_convolutions(std::vector<Case>& cases) {
   cases.push_back(layer(
       "avg_pool", {{{2, 3, 9, 8}}},
       [](auto& x) {
-        return nn::avg_pool(x[0], {.kernel = 3, .stride = 2, .padding = 1, .count_padding = false});
+        return nn::avg_pool(x[0],
+                            {.kernel = 3, .stride = 2, .padding = 1, .count_include_pad = false});
       },
       "F.avg_pool2d(x[0], 3, 2, 1, count_include_pad=False)"));
   cases.push_back(layer(
@@ -133,21 +134,26 @@ void add_small_layers(std::vector<Case>& cases) {
 void add_embeddings(std::vector<Case>& cases) {
   const Input ids{{4, 3}, i64, 0, 6};
   cases.push_back(layer(
-      "embedding", {ids}, [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5}); },
+      "embedding", {ids},
+      [](auto& x) { return nn::embedding(x[0], {.num_embeddings = 6, .dim = 5}); },
       "F.embedding(x[0], x[1])"));
   cases.push_back(layer(
       "embedding with sparse gradient", {ids},
-      [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5, .sparse_gradient = true}); },
+      [](auto& x) {
+        return nn::embedding(x[0], {.num_embeddings = 6, .dim = 5, .sparse_gradient = true});
+      },
       "F.embedding(x[0], x[1])"));
   cases.push_back(layer(
       "embedding with padding", {ids},
-      [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5, .padding_row = 2}); },
+      [](auto& x) {
+        return nn::embedding(x[0], {.num_embeddings = 6, .dim = 5, .padding_row = 2});
+      },
       "F.embedding(x[0], x[1] * (torch.arange(6) != 2)[:, None])"));
   cases.push_back(layer(
       "embedding sparse with padding", {ids},
       [](auto& x) {
-        return nn::embedding(x[0],
-                             {.rows = 6, .width = 5, .sparse_gradient = true, .padding_row = 2});
+        return nn::embedding(
+            x[0], {.num_embeddings = 6, .dim = 5, .sparse_gradient = true, .padding_row = 2});
       },
       "F.embedding(x[0], x[1] * (torch.arange(6) != 2)[:, None])"));
 }
@@ -328,9 +334,9 @@ void add_adaptive(std::vector<TrainingCase>& cases) {
   cases.push_back(training("adadelta", Adadelta{}, "Adadelta([w])"));
   cases.push_back(
       training("rmsprop", RmsProp{.weight_decay = 0.1}, "RMSprop([w], lr=0.01, weight_decay=0.1)"));
-  cases.push_back(training("rmsprop centred", RmsProp{.centred = true},
+  cases.push_back(training("rmsprop centered", RmsProp{.centered = true},
                            "RMSprop([w], lr=0.01, centered=True)"));
-  cases.push_back(training("rmsprop with momentum", RmsProp{.momentum = 0.5, .centred = true},
+  cases.push_back(training("rmsprop with momentum", RmsProp{.momentum = 0.5, .centered = true},
                            "RMSprop([w], lr=0.01, momentum=0.5, centered=True)"));
   cases.push_back(
       training("adamax", Adamax{.weight_decay = 0.1}, "Adamax([w], lr=2e-3, weight_decay=0.1)"));
@@ -432,7 +438,7 @@ std::vector<Case> schedule_cases() {
                                "factor=0.5, patience=2, threshold=0.01"));
   cases.push_back(
       plateau_case("plateau with cooldown",
-                   {.patience = 1, .cooldown = 3, .least = 0.002, .higher_is_better = true},
+                   {.patience = 1, .cooldown = 3, .min_factor = 0.002, .higher_is_better = true},
                    "mode='max', patience=1, cooldown=3, min_lr=0.002"));
   return cases;
 }

@@ -70,7 +70,7 @@ void add_positions(std::vector<Case>& cases) {
       "x[0] + modules.positions(9, 6)"));
   cases.push_back(layer(
       "learned positions", {{{2, 5, 6}}},
-      [](auto& x) { return nn::add_learned_positions(x[0], {.most_steps = 8}); },
+      [](auto& x) { return nn::add_learned_positions(x[0], {.max_steps = 8}); },
       "x[0] + x[1][:5]"));
 }
 

@@ -21,7 +21,7 @@ namespace {
 struct Row {
   std::string name;
   Column compiled;
-  TorchColumns torch_reference;
+  TorchColumns torch;
   bool trains = false;  // an optimizer or schedule, which has no gradients
 };
 
@@ -30,7 +30,7 @@ Row check_layer(const Case& c, TorchReference& torch) {
   std::vector<std::vector<ops::RefTensor>> expected;
   for (const Run& run : c.runs) {
     expected.push_back(expected_of(c, run));
-    torch_reference.add(c, run, expected.back());
+    torch.add(c, run, expected.back());
   }
   CompiledColumns columns;
   check_compiled(c, expected, columns);
@@ -57,7 +57,7 @@ Row check_training(const TrainingCase& training, TorchReference& torch) {
     ops::evaluate(c.program->ir(), run.inputs, parameters, {});
   }
   const ops::RefTensor& expected = parameters.at("w");
-  torch_reference.add(c, run, {expected});
+  torch.add(c, run, {expected});
 
   Session session(*c.program, {.threads = 1});
   session.set_parameter("w", to_tensor(run.parameters.at("w"), f32));
@@ -92,19 +92,17 @@ int print_table(const std::vector<Row>& rows, bool with_torch) {
   std::printf("%-32s %10s %10s %10s\n", "layer or optimizer", "compiled", "PyTorch", "PT grad");
   for (const Row& row : rows) {
     std::printf("%-32s %10s %10s %10s\n", row.name.c_str(), cell(row.compiled).c_str(),
-                cell(row.torch_reference.values).c_str(),
-                cell(row.torch_reference.gradients).c_str());
+                cell(row.torch.values).c_str(), cell(row.torch.gradients).c_str());
     failed += !row.compiled.failure.empty() || row.compiled.cases == 0;
     if (!with_torch) continue;
-    failed += !row.torch_reference.values.failure.empty() || row.torch_reference.values.cases == 0;
-    failed += !row.torch_reference.gradients.failure.empty() ||
-              (!row.trains && row.torch_reference.gradients.cases == 0);
+    failed += !row.torch.values.failure.empty() || row.torch.values.cases == 0;
+    failed +=
+        !row.torch.gradients.failure.empty() || (!row.trains && row.torch.gradients.cases == 0);
   }
   std::printf("\nOptimizers and schedules have no gradients of their own. Independent code: %s.\n",
               with_torch ? "PyTorch" : "none (--no-torch)");
   for (const Row& row : rows) {
-    for (const Column* column :
-         {&row.compiled, &row.torch_reference.values, &row.torch_reference.gradients}) {
+    for (const Column* column : {&row.compiled, &row.torch.values, &row.torch.gradients}) {
       if (!column->failure.empty()) std::printf("FAIL %s\n", column->failure.c_str());
     }
   }
@@ -113,7 +111,7 @@ int print_table(const std::vector<Row>& rows, bool with_torch) {
 }
 
 int run(bool with_torch, std::size_t every, const std::string& python) {
-  TorchReference torch_reference;
+  TorchReference torch;
   std::vector<Row> rows;
   const std::vector<Case> layers = layer_cases();
   for (std::size_t i = 0; i < layers.size(); i += every)
@@ -125,11 +123,11 @@ int run(bool with_torch, std::size_t every, const std::string& python) {
   for (const TrainingCase& c : training_cases()) rows.push_back(check_training(c, torch));
   for (const TrainingCase& c : sparse_training_cases()) rows.push_back(check_training(c, torch));
   if (with_torch) {
-    auto columns = torch_reference.run(python, std::string(TRIREME_SOURCE) + "/torch_reference.py");
+    auto columns = torch.run(python, std::string(TRIREME_SOURCE) + "/torch_reference.py");
     for (Row& row : rows) {
       std::string key = row.name;
       for (char& letter : key) letter = letter == ' ' ? '_' : letter;
-      row.torch_reference = columns[key];
+      row.torch = columns[key];
     }
   }
   return print_table(rows, with_torch) == 0 ? 0 : 1;

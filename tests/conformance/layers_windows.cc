@@ -120,7 +120,7 @@ void add_volumes(std::vector<Case>& cases) {
       "avg_pool3d", {{{2, 3, 5, 6, 7}}},
       [](auto& x) {
         return nn::avg_pool3d(x[0],
-                              {.kernel = 3, .stride = 2, .padding = 1, .count_padding = false});
+                              {.kernel = 3, .stride = 2, .padding = 1, .count_include_pad = false});
       },
       "F.avg_pool3d(x[0], 3, 2, 1, count_include_pad=False)"));
 }

@@ -32,7 +32,7 @@ TrainingCase training(const std::string& name, const Optimizer& optimizer,
   TrainingCase training;
   Case& c = training.c;
   c.op = "sparse " + name;
-  c.torch_reference = torch_reference;
+  c.torch_reference = torch;
   c.check_gradient = false;
   c.program = std::make_unique<Program>("training");
   const Value w = c.program->parameter("w", f32, {kRows, kWidth});
@@ -59,7 +59,7 @@ TrainingCase training(const std::string& name, const Optimizer& optimizer,
   return training;
 }
 
-std::string torch_twin(const std::string& optimizer) {
+std::string torch_optimizer(const std::string& optimizer) {
   return "formulas.train_rows_with_torch(lambda w: torch.optim." + optimizer + ", x, " +
          std::to_string(TrainingCase::kSteps) + ")";
 }
@@ -73,13 +73,13 @@ std::string torch_formula(const std::string& rule, const std::string& options) {
 
 std::vector<TrainingCase> sparse_training_cases() {
   std::vector<TrainingCase> cases;
-  cases.push_back(training("sgd", Sgd{.learning_rate = 0.5}, torch_twin("SGD([w], lr=0.5)")));
+  cases.push_back(training("sgd", Sgd{.learning_rate = 0.5}, torch_optimizer("SGD([w], lr=0.5)")));
   cases.push_back(training("adagrad", Adagrad{.learning_rate = 0.1, .initial = 0.1},
-                           torch_twin("Adagrad([w], lr=0.1, initial_accumulator_value=0.1)")));
+                           torch_optimizer("Adagrad([w], lr=0.1, initial_accumulator_value=0.1)")));
   // PyTorch adds epsilon before the bias correction. With an epsilon this small it makes no
   // difference.
   cases.push_back(training("adam", Adam{.learning_rate = 0.05, .epsilon = 1e-13},
-                           torch_twin("SparseAdam([w], lr=0.05, eps=1e-13)")));
+                           torch_optimizer("SparseAdam([w], lr=0.05, eps=1e-13)")));
   cases.push_back(
       training("adam by formula", Adam{.learning_rate = 0.05}, torch_formula("adam", "rate=0.05")));
   cases.push_back(

@@ -87,7 +87,7 @@ void TorchReference::add(const Case& c, const Run& run,
 
 std::map<std::string, TorchColumns> TorchReference::run(const std::string& python,
                                                         const std::string& script) {
-  std::string folder = (std::filesystem::temp_directory_path() / "trireme_twin_XXXXXX").string();
+  std::string folder = (std::filesystem::temp_directory_path() / "trireme_torch_XXXXXX").string();
   if (!mkdtemp(folder.data())) fail_io("cannot create a temporary directory " + folder);
   {
     std::ofstream cases(folder + "/cases.jsonl");

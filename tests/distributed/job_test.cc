@@ -357,7 +357,7 @@ TEST_F(Jobs, AsManyAsAreLeft) {
 TEST_F(Jobs, StatusTellsOfTasksThatWereLeftOut) {
   constexpr std::size_t kExamples = 2000;
   const std::string records = path("clicks.trec");
-  data::write_records(records, data::made_clicks({.examples = kExamples, .ids = 2000}));
+  data::write_records(records, data::synthetic_clicks({.examples = kExamples, .ids = 2000}));
   std::string bytes = read(records);
   bytes[bytes.size() / 2] ^= 1;
   write(records, bytes);

@@ -46,8 +46,9 @@ class Launch : public InFolder {
   std::string job(const std::string& train, const std::string& distributed, int examples,
                   int epochs = 1) const {
     const std::string text =
-        "[data]\ntrain = { made_clicks = " + std::to_string(examples) +
-        ", ids = 2000 }\ntest = { made_clicks = 2000, first = 1000000, ids = 2000 }\nbatch = 64\n"
+        "[data]\ntrain = { synthetic_clicks = " + std::to_string(examples) +
+        ", ids = 2000 }\ntest = { synthetic_clicks = 2000, first = 1000000, ids = 2000 }\nbatch = "
+        "64\n"
         "[model]\nname = \"deepfm\"\nwidth = 4\nhidden = [16]\nsparse_gradient = true\n"
         "[train]\nloss = \"binary_cross_entropy\"\nmetrics = [\"auc\"]\n" +
         train + "epochs = " + std::to_string(epochs) + "\n[distributed]\n" + distributed;

@@ -19,7 +19,8 @@ TEST_F(Launch, ParametersOnServers) {
   EXPECT_THAT(outcome.output, HasSubstr("16000 examples"));
   // The saved model is complete, with its tables.
   Model model = load_model(path("model"));
-  const data::Dataset test = data::made_clicks({.examples = 2000, .first = 1000000, .ids = 2000});
+  const data::Dataset test =
+      data::synthetic_clicks({.examples = 2000, .first = 1000000, .ids = 2000});
   EXPECT_NEAR(evaluate(model, test.batch(500))["auc"], auc, 1e-4);
   EXPECT_TRUE(processes_with({path("job.toml")}).empty()) << "all have ended";
 }
@@ -198,7 +199,7 @@ class LaunchTexts : public Launch {
         path("job.toml"),
         "[data]\ntrain = \"reviews.tsv\"\ntest = \"reviews.tsv\"\ntext = { tokens = \"split\" }\n" +
             cut +
-            "[model]\nlayers = [{ embedding = { width = 8, sparse_gradient = true } }, "
+            "[model]\nlayers = [{ embedding = { dim = 8, sparse_gradient = true } }, "
             "\"sequence_mean\", { linear = { units = 2 } }]\n[train]\nloss = \"cross_entropy\"\n" +
             kAdagrad + "epochs = 3\n[distributed]\ntask_batches = 3\n" + distributed);
     return path("job.toml");

@@ -62,7 +62,8 @@ int times(const std::string& text, const std::string& part) {
 double auc_of_saved_clicks(const std::string& folder) {
   Model model = load_model(folder);
   std::vector<std::pair<float, bool>> scored;
-  const auto rows = data::made_clicks({.examples = 10'000, .first = 1'000'000'000, .ids = 1000});
+  const auto rows =
+      data::synthetic_clicks({.examples = 10'000, .first = 1'000'000'000, .ids = 1000});
   for (data::Batch& batch : rows.batch(1000).epoch(0)) {
     const Tensor clicked = batch.at("target");
     batch.erase("target");

@@ -18,9 +18,9 @@ class Settings : public Launch {
   std::string settings_job(const std::string& train, const std::string& distributed,
                            const std::string& more = "") const {
     write(path("job.toml"),
-          "[data]\ntrain = { made_clicks = " + std::to_string(kExamples) +
-              ", ids = 200 }\ntest = { made_clicks = 1000, first = 1000000, ids = 200 }\n"
-              "validation = { made_clicks = 1000, first = 2000000, ids = 200 }\nbatch = " +
+          "[data]\ntrain = { synthetic_clicks = " + std::to_string(kExamples) +
+              ", ids = 200 }\ntest = { synthetic_clicks = 1000, first = 1000000, ids = 200 }\n"
+              "validation = { synthetic_clicks = 1000, first = 2000000, ids = 200 }\nbatch = " +
               std::to_string(kBatch) +
               "\n[model]\nname = \"deepfm\"\nwidth = 4\nhidden = [16]\n"
               "[train]\nloss = \"binary_cross_entropy\"\nmetrics = [\"log_loss\"]\nepochs = 2\n" +
@@ -60,7 +60,8 @@ TEST_F(Settings, AveragesAccumulationAndLimitsByAllReduce) {
   EXPECT_GT(number_behind(said, "validation loss: "), 0);
   // The tested averages are saved, which differ from the parameters.
   Model model = load_model(path("launched"));
-  const data::Dataset test = data::made_clicks({.examples = 1000, .first = 1000000, .ids = 200});
+  const data::Dataset test =
+      data::synthetic_clicks({.examples = 1000, .first = 1000000, .ids = 200});
   EXPECT_NEAR(evaluate(model, test.batch(500))["loss"], alone, 1e-4);
   const std::string last = launched("--trainers 1", " --set train.average.exponential.decay=0");
   EXPECT_GT(std::abs(number_behind(last, "test log_loss: ") - alone), 1e-3);

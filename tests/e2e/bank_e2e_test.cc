@@ -55,7 +55,7 @@ TEST_F(EndToEnd, ModelsOfTheBankNormaliseTheirPictures) {
                                    "--set train.epochs=1 --set model.width=0.25");
   const std::string eval = succeeds(kTrireme + " eval model --data cifar10/test --limit 100");
   EXPECT_NEAR(number_behind(eval, "accuracy: "), number_behind(output, "test accuracy: "), 1e-9);
-  EXPECT_THAT(read(path("model/program.txt")), HasSubstr("normalise_0"));
+  EXPECT_THAT(read(path("model/program.txt")), HasSubstr("normalize_0"));
 }
 
 }  // namespace

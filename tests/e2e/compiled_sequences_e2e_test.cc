@@ -55,7 +55,9 @@ class CompiledSequences : public InFolder {
   std::optional<Model> model_;
 };
 
-Value embedded(const Value& words) { return nn::embedding(words, {.rows = 20, .width = 24}); }
+Value embedded(const Value& words) {
+  return nn::embedding(words, {.num_embeddings = 20, .dim = 24});
+}
 
 TEST_F(CompiledSequences, RecurrentClassifiersTakeAnyLengths) {
   Program program("sentences");
@@ -79,9 +81,9 @@ TEST_F(CompiledSequences, SequencesOfSequences) {
   const auto [states] = nn::rnn(
       [&](nn::Step& step) {
         const Value sentence = step.input(of_words);
-        const Value before = step.memory({.width = 8});
+        const Value before = step.state({.width = 8});
         const auto [inner] = nn::rnn([&](nn::Step& word) {
-          const Value x = word.input(sentence), h = word.memory({.init = before});
+          const Value x = word.input(sentence), h = word.state({.init = before});
           const Value next = nn::gru_cell(x, h, {.units = 8});
           word.update(h, next);
           word.output(next);
@@ -135,7 +137,7 @@ struct Generator {
     const Value summary = sequence::last(states);
     found = nn::beam_search(
         [&](nn::Step& step, const Value& word) {
-          const Value h = step.memory({.init = summary});
+          const Value h = step.state({.init = summary});
           const Value next = nn::gru_cell(embedded(word), h, {.units = 12});
           step.update(h, next);
           return nn::linear(next, {.units = 20}) * 4.0;

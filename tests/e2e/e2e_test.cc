@@ -227,7 +227,7 @@ TEST_F(EndToEnd, WordEmbeddingsAreLearntInThreeWays) {
 
 // What docs/explanation/sequences.md walks through.
 TEST_F(EndToEnd, TwoMemoriesSayWhatTheDocumentSays) {
-  const std::string output = succeeds(std::string(TRIREME_EXAMPLES) + "/two_memories");
+  const std::string output = succeeds(std::string(TRIREME_EXAMPLES) + "/two_states");
   EXPECT_THAT(output, HasSubstr("block 1 (%memory : f32[active_1, 1]"));
   EXPECT_THAT(output, HasSubstr("return %6, %7, %6, %7\n"));
   EXPECT_THAT(output,

@@ -42,7 +42,7 @@ MISTAKES = [
     (["model", "layers", 0], {"conv2d": {"channels": 8, "activation": "rellu"}}),
     (["model", "layers", 1], "conv2d"),
     (["model", "layers", 1], {"max_pool": {}, "flatten": {}}),
-    (["model", "layers", 1], {"max_pool": {"count_padding": True}}),
+    (["model", "layers", 1], {"max_pool": {"count_include_pad": True}}),
     (["model", "layers", 2], "flaten"),
     (["model", "layers", 3, "linear", "parameters", "forzen"], True),
     (["train", "loss"], "cross_entropie"),

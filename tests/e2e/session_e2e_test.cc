@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Points of three classes around three centres.
+// Points of three classes around three centers.
 data::Dataset points(std::int64_t n, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> noise(0, 0.5f);

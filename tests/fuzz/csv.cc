@@ -7,7 +7,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   trireme::data::CsvOptions options;
   options.header = (data[0] & 1) != 0;
-  options.standardise = (data[0] & 2) != 0;
+  options.standardize = (data[0] & 2) != 0;
   options.separator = (data[0] & 4) != 0 ? ';' : ',';
   options.skip_lines = data[0] >> 6;
   if ((data[0] & 16) != 0) options.missing = trireme::data::Missing::mean;

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const job::BankModel model = job::find_model(*name);
     job::Table table(*settings.model);
     table.text("name", "");
-    table.node("normalise");
+    table.node("normalize");
     model.build(table,
                 model.many ? columns : std::vector<job::Feed>{{{"image", f32, {1, 28, 28}}, image}},
                 10);

@@ -232,8 +232,8 @@ def png_chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def png(width, height, depth, colour, row, extra=b""):
-    header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
+def png(width, height, depth, color, row, extra=b""):
+    header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, 0)
     rows = (b"\0" + row) * height
     return (b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", header) + extra
             + png_chunk(b"IDAT", zlib.compress(rows)) + png_chunk(b"IEND", b""))

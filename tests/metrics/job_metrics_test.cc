@@ -31,7 +31,7 @@ class JobMetrics : public InFolder {
   Job job(const std::string& file, int units, const std::string& loss, const std::string& train,
           const std::string& rest = "") {
     const std::string data = "{ csv = \"" + file +
-                             ".csv\", target = \"answer\", standardise = true, classes = " +
+                             ".csv\", target = \"answer\", standardize = true, classes = " +
                              (file == "words" ? "true" : "false") + " }";
     return Job::parse("[data]\ntrain = " + data + "\nvalidation = " + data + "\n[model]\n" +
                           "layers = [{ linear = { units = " + std::to_string(units) +

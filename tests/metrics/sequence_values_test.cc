@@ -141,7 +141,7 @@ TEST(SequenceValues, OfATrainer) {
   Program program("letters");
   const Value letter = program.input("letter", i64, {batch, kLength});
   const Value next = program.input("next", i64, {batch, kLength});
-  const Value x = nn::embedding(letter, {.rows = kLetters, .width = 8});
+  const Value x = nn::embedding(letter, {.num_embeddings = kLetters, .dim = 8});
   const Value logits = nn::linear(x, {.units = kLetters});
   const Value losses = nn::cross_entropy(logits, next);
   Tensor letters(i64, {50, kLength}), nexts(i64, {50, kLength});

@@ -66,7 +66,7 @@ TEST_F(AttentionMisuse, Positions) {
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { nn::add_sinusoidal_positions(rows); }),
               HasSubstr("its rows are not rows of sequences"));
   EXPECT_THAT(
-      error_of(ErrorKind::usage, [&] { nn::add_learned_positions(rows, {.most_steps = 4}); }),
+      error_of(ErrorKind::usage, [&] { nn::add_learned_positions(rows, {.max_steps = 4}); }),
       HasSubstr("its rows are not rows of sequences"));
 }
 
@@ -76,7 +76,7 @@ TEST_F(AttentionMisuse, Steps) {
     return error_of(ErrorKind::usage, [&] {
       nn::beam_search(
           [&](nn::Step& step, const Value& word) {
-            const Value row = nn::embedding(word, {.rows = 4, .width = 8});
+            const Value row = nn::embedding(word, {.num_embeddings = 4, .dim = 8});
             return nn::linear(f(step, row), {.units = 4});
           },
           {.beam = 2, .start = 1, .end = 2, .limit = 5, .over = sequence::lengths(x)});

@@ -87,17 +87,17 @@ TEST_F(DecodingMisuse, StepsThatAreNone) {
     step.output(gather(table, word));
     return gather(table, word);
   });
-  refused_step("a memory is never updated", [&](nn::Step& step, const Value& word) {
-    step.memory({.init = over});
+  refused_step("a state is never updated", [&](nn::Step& step, const Value& word) {
+    step.state({.init = over});
     return gather(table, word);
   });
-  refused_step("the memory changes its shape", [&](nn::Step& step, const Value& word) {
-    step.update(step.memory({.width = 3}), gather(table, word));
+  refused_step("the state changes its shape", [&](nn::Step& step, const Value& word) {
+    step.update(step.state({.width = 3}), gather(table, word));
     return gather(table, word);
   });
   refused_step("does not have a row for each of the batch sequences",
                [&](nn::Step& step, const Value& word) {
-                 step.memory({.init = table});
+                 step.state({.init = table});
                  return gather(table, word);
                });
   refused_step("the value does not have a row, or a sequence, for each of the batch examples",

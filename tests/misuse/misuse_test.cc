@@ -157,8 +157,8 @@ TEST_F(Misuse, ModelsOfTheBank) {
   fails(transformer + "model.positions=sine", 3, "unknown positions \"sine\"");
   fails(transformer + "model.padding_id=0", 3, "unknown key");
   fails(transformer + "'model.layers=[\"relu\"]'", 3, "model.layers: must be an integer");
-  fails("train job.toml --set 'model.normalise={mean=[1,2]}'", 2, "mean has 2 numbers");
-  fails("train job.toml --set 'model.normalise={men=1}'", 3, "did you mean \"mean\"?");
+  fails("train job.toml --set 'model.normalize={mean=[1,2]}'", 2, "mean has 2 numbers");
+  fails("train job.toml --set 'model.normalize={men=1}'", 3, "did you mean \"mean\"?");
   fails("train job.toml --set 'data.input=[\"image\",\"label\"]'", 3,
         "this model takes one column");
   replace("job.toml", "\nclasses = 4", "");
@@ -200,7 +200,7 @@ batch = 2
 
 [model]
 layers = [
-  { embedding = { rows = 5, width = 3, sparse_gradient = true } },
+  { embedding = { num_embeddings = 5, dim = 3, sparse_gradient = true } },
   "flatten",
   { linear = { units = 1 } },
 ]

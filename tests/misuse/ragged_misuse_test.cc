@@ -78,17 +78,17 @@ TEST_F(RaggedMisuse, StepsThatCannotBe) {
     return [this, body] {
       nn::run_rnn([&](nn::Step& s) {
         const Value x = s.input(words);
-        body(s, x, s.memory({.width = 3}));
+        body(s, x, s.state({.width = 3}));
       });
     };
   };
-  fails(ErrorKind::usage, "the memory changes its shape",
+  fails(ErrorKind::usage, "the state changes its shape",
         step([](nn::Step& s, const Value& x, const Value& h) {
           s.update(h, concat({x, h}, {.axis = 1}));
         }));
-  fails(ErrorKind::usage, "a memory is never updated",
+  fails(ErrorKind::usage, "a state is never updated",
         step([](nn::Step&, const Value&, const Value&) {}));
-  fails(ErrorKind::usage, "the memory is updated twice",
+  fails(ErrorKind::usage, "the state is updated twice",
         step([](nn::Step& s, const Value& x, const Value& h) { s.update(h, x), s.update(h, x); }));
   fails(ErrorKind::usage, "the value does not have a row for each sequence",
         step([](nn::Step& s, const Value& x, const Value& h) {
@@ -96,7 +96,7 @@ TEST_F(RaggedMisuse, StepsThatCannotBe) {
           s.output(sum(x));
         }));
   fails(ErrorKind::usage, "the sequences that the step runs along are not known yet",
-        [] { nn::run_rnn([](nn::Step& s) { s.memory({.width = 3}); }); });
+        [] { nn::run_rnn([](nn::Step& s) { s.state({.width = 3}); }); });
   fails(ErrorKind::usage, "the step has 1 outputs, but 2 are requested",
         [&] { nn::rnn<2>([&](nn::Step& s) { s.output(s.input(words)); }); });
   // What failed leaves the Program as it was to build on.
@@ -110,7 +110,7 @@ TEST_F(RaggedMisuse, StepsThatMixRows) {
   const auto step = [&](const std::function<Value(const Value& x, const Value& h)>& body) {
     return [this, body] {
       nn::rnn([&](nn::Step& s) {
-        const Value x = s.input(words), h = s.memory({.width = 3});
+        const Value x = s.input(words), h = s.state({.width = 3});
         const Value y = body(x, h);
         s.update(h, x + h);
         s.output(x * y);
@@ -196,7 +196,7 @@ TEST_F(RaggedMisuse, PlacesAndLengthsThatDoNotFit) {
 
 TEST_F(RaggedMisuse, TokensOutOfTheVocabulary) {
   const Value ids = program.input("ids", i64, ragged({batch}));
-  const Value x = nn::embedding(ids, {.rows = 10, .width = 2});
+  const Value x = nn::embedding(ids, {.num_embeddings = 10, .dim = 2});
   Session session(program);
   const auto run = [&](std::int64_t id) {
     session.run({{"ids", integers({1, 2, id})}, {"ids.splits", integers({0, 1, 3})}},

@@ -13,7 +13,7 @@ class TextJobsMisuse : public InCommandFolder {
     write(path("job.toml"),
           "[data]\ntrain = \"tiny_shakespeare/train\"\n"
           "text = { tokens = \"bytes\", next = true, length = 8 }\n"
-          "[model]\nlayers = [{ embedding = { width = 2 } }, \"linear\"]\n"
+          "[model]\nlayers = [{ embedding = { dim = 2 } }, \"linear\"]\n"
           "[train]\nloss = \"cross_entropy\"\nmax_steps = 1\n");
   }
   ~TextJobsMisuse() override { ::unsetenv("TRIREME_DATA"); }

@@ -1,7 +1,7 @@
 // Writes, for each model of the bank, its parameters, an input and what the compiled model makes of
 // it, in inference and in training mode: FOLDER/<name>.safetensors, and the parameters in the order
 // in which the model made them: FOLDER/<name>.txt. For torch_reference.py.
-//   model_twins FOLDER [NAME...]
+//   model_references FOLDER [NAME...]
 
 #include <algorithm>
 #include <cmath>
@@ -145,7 +145,7 @@ void write_network(const Network& network, const std::string& folder) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: model_twins FOLDER [NAME...]\n");
+    std::fprintf(stderr, "usage: model_references FOLDER [NAME...]\n");
     return 2;
   }
   const std::vector<std::string> wanted(argv + 2, argv + argc);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the networks of the model bank with PyTorch.
 
-Builds each network in PyTorch from its paper and loads the weights that `model_twins` wrote.
+Builds each network in PyTorch from its paper and loads the weights that `model_references` wrote.
 Compares the outputs of both for one input, in inference and in training mode.
 
 usage: torch_reference.py MODEL_TWINS [NAME...]
@@ -310,7 +310,7 @@ def main():
                 verdict = "FAIL"
             failed += verdict != "ok"
         if not names and set(done.stdout.split()) != set(TWINS):
-            print("FAIL: the networks of model_twins and of torch_reference.py differ")
+            print("FAIL: the networks of model_references and of torch_reference.py differ")
             failed += 1
     sys.exit(1 if failed else 0)
 

@@ -115,13 +115,13 @@ TEST(Rnn, AnElmanNetworkAndItsGradients) {
     const nn::RnnResult result = nn::run_rnn(
         [&](nn::Step& step) {
           const Value x = step.input(words.x);
-          const Value h = step.memory({.init = h0});
+          const Value h = step.state({.init = h0});
           const Value next = tanh(matmul(x, w) + matmul(h, u));
           step.update(h, next);
           step.output(next);
         },
         {.reverse = reverse});
-    const Value loss = total(result.outputs[0]) + total(result.memories[0]) +
+    const Value loss = total(result.outputs[0]) + total(result.states[0]) +
                        total(sequence::last(result.outputs[0]));
     Feeds feeds = words.feeds({0, 2, 2, 5, 6});
     feeds["w"] = numbers({3, 4}, 1);
@@ -133,7 +133,7 @@ TEST(Rnn, AnElmanNetworkAndItsGradients) {
     none["w"] = feeds["w"];
     none["u"] = feeds["u"];
     none["h0"] = numbers({0, 4}, 3);
-    expect_compiled(words.program, none, {loss, result.memories[0]});
+    expect_compiled(words.program, none, {loss, result.states[0]});
   }
 }
 
@@ -146,7 +146,7 @@ TEST(Rnn, AWideStepAndItsGradients) {
   const Value known = program.input("known", f32, {batch, 64});
   const nn::RnnResult result = nn::run_rnn([&](nn::Step& step) {
     const Value now = step.input(x);
-    const Value h = step.memory({.init = known}), c = step.memory({.width = 64});
+    const Value h = step.state({.init = known}), c = step.state({.width = 64});
     const Value gates = matmul(now, weight) + matmul(h, recurrent);
     const auto gate = [&](std::int64_t i) {
       return slice(gates, {.starts = {0, 64 * i}, .limits = {gates.dim(0), 64 * i + 64}});
@@ -158,7 +158,7 @@ TEST(Rnn, AWideStepAndItsGradients) {
     step.output(next);
   });
   const Value loss = total(result.outputs[0]) + total(sequence::last(result.outputs[0]));
-  std::vector<Value> fetches{loss, result.memories[1]};
+  std::vector<Value> fetches{loss, result.states[1]};
   for (ir::Value* gradient :
        transforms::gradients(loss.get(), {x.get(), weight.get(), recurrent.get(), known.get()})) {
     fetches.emplace_back(gradient);
@@ -182,7 +182,7 @@ TEST(Rnn, RowsThatAreAddedToOneByOne) {
   const Value added = scatter_add(places, updates, {.rows = {like.dim(0)}});
   auto [states] = nn::rnn(
       [&](nn::Step& step) {
-        const Value h = step.memory({.width = 2});
+        const Value h = step.state({.width = 2});
         const Value next = tanh(h + step.input(added));
         step.update(h, next);
         step.output(next);
@@ -209,7 +209,7 @@ TEST(Rnn, AttentionOverAnotherSequence) {
   const auto [states] = nn::rnn([&](nn::Step& step) {
     const Value x = step.input(words.x);
     const Value seen = step.static_input(source);
-    const Value h = step.memory({.width = 4});
+    const Value h = step.state({.width = 4});
     const Value score = sum(tanh(seen + sequence::expand(matmul(h, u), seen)), {.axes = {1}});
     const Value weight = sequence::softmax(score);
     const Value context =
@@ -236,10 +236,10 @@ TEST(Rnn, AnRnnInAStepOverTheNextLevel) {
   const auto [documents] = nn::rnn(
       [&](nn::Step& step) {
         const Value words = step.input(x);
-        const Value topic = step.memory({.width = 3});
+        const Value topic = step.state({.width = 3});
         const auto [inner] = nn::rnn([&](nn::Step& word) {
           const Value at = word.input(words);
-          const Value h = word.memory({.init = topic});
+          const Value h = word.state({.init = topic});
           const Value next = tanh(matmul(h, w) + at);
           word.update(h, next);
           word.output(next);

@@ -58,7 +58,7 @@ struct Network {
   nn::Decoder decoder() {
     return [this](nn::Step& step, const Value& word) {
       const Value seen = step.static_input(source);
-      const Value h = step.memory({.init = first});
+      const Value h = step.state({.init = first});
       const Value query = sequence::expand(matmul(h, look), seen);
       const Value weights = sequence::softmax(sum(seen * query, {.axes = {1}}));
       step.attention(weights);
@@ -320,16 +320,16 @@ TEST(BeamSearch, RunsNetworksWithinTheStep) {
   const nn::Hypotheses made = nn::beam_search(
       [&](nn::Step& step, const Value& word) {
         const Value seen = step.static_input(network.source);
-        const Value h = step.memory({.width = kWidth, .value = 0.1});
+        const Value h = step.state({.width = kWidth, .value = 0.1});
         const Value first = tanh(gather(network.table, word) + h);
         const nn::RnnResult read = nn::run_rnn([&](nn::Step& inner) {
           const Value x = inner.input(seen);
-          const Value state = inner.memory({.init = first});
+          const Value state = inner.state({.init = first});
           const Value next = tanh(x + matmul(state, network.look));
           inner.update(state, next);
         });
-        step.update(h, read.memories[0]);
-        return matmul(read.memories[0], network.out);
+        step.update(h, read.states[0]);
+        return matmul(read.states[0], network.out);
       },
       {.beam = 3, .best = 2, .start = 1, .end = 2, .limit = 5, .over = network.first});
   expect_compiled(network.program, network.feeds(9, {2, 0, 3}), {made.tokens, made.scores});

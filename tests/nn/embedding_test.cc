@@ -31,7 +31,8 @@ struct Clicks {
   Clicks(std::int64_t rows, std::int64_t width, std::int64_t fields = 4) {
     ids = program.input("ids", i64, {batch, fields});
     const Value label = program.input("label", f32, {batch, 1});
-    const Value x = nn::embedding(ids, {.rows = rows, .width = width, .sparse_gradient = true});
+    const Value x =
+        nn::embedding(ids, {.num_embeddings = rows, .dim = width, .sparse_gradient = true});
     score = nn::linear(sum(x, {.axes = {1}}), {.units = 1});
     loss = mean(nn::binary_cross_entropy_with_logits(score, label));
   }

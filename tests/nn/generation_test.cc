@@ -171,19 +171,19 @@ constexpr std::int64_t kUnits = 8;
 struct Translator {
   Program program{"translator"};
   Value source = program.input("source", i64, ragged({batch}));
-  Value states = nn::embedding(source, {.rows = kWords, .width = kUnits});
+  Value states = nn::embedding(source, {.num_embeddings = kWords, .dim = kUnits});
   Value summary = sequence::mean(states);
 
   Value decode(nn::Step& step, const Value& word) {
     const auto scope = program.shared_scope("decoder");
     const Value seen = step.static_input(states);
-    const Value h = step.memory({.init = summary});
+    const Value h = step.state({.init = summary});
     const Value query = sequence::expand(nn::linear(h, {.units = kUnits}), seen);
     const Value weights = sequence::softmax(sum(seen * query, {.axes = {1}}));
     step.attention(weights);
     const Value context =
         sequence::sum(seen * broadcast(weights, {.shape = seen.shape(), .axes = {0}}));
-    const Value x = nn::embedding(word, {.rows = kWords, .width = kUnits});
+    const Value x = nn::embedding(word, {.num_embeddings = kWords, .dim = kUnits});
     const Value next =
         nn::linear(concat({x, context, h}, {.axis = 1}), {.units = kUnits, .activation = nn::tanh});
     step.update(h, next);

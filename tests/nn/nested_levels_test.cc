@@ -86,7 +86,7 @@ struct Network {
     const Value by_chapter = sequence::lengths(sequence::lengths(x));
     const nn::RnnResult texts =
         nn::run_rnn([this](nn::Step& step) { chapter(step); }, {.over = by_chapter});
-    loss = sum(texts.outputs[0] * texts.outputs[0]) + sum(texts.memories[0]) * 2.0 +
+    loss = sum(texts.outputs[0] * texts.outputs[0]) + sum(texts.states[0]) * 2.0 +
            sum(texts.outputs[1]) + sum(texts.outputs[2] * texts.outputs[2]) * 0.5;
     std::vector<ir::Value*> made = transforms::gradients(loss.get(), {x.get(), y.get(), w.get()});
     for (ir::Value* gradient : made) gradients.emplace_back(gradient);
@@ -96,25 +96,25 @@ struct Network {
 
   void chapter(nn::Step& step) {
     const Value words = step.input(x), book = step.static_input(y);
-    const Value h = step.memory({.width = 1, .value = 0.1});
+    const Value h = step.state({.width = 1, .value = 0.1});
     const Value most = sequence::sum(tanh(book * weight(4)));
     const Value looked = sequence::sum(most * most);
     const nn::RnnResult chapters = nn::run_rnn(
         [&](nn::Step& inner) {
-          const Value paragraph = inner.input(words), before = inner.memory({.init = h});
+          const Value paragraph = inner.input(words), before = inner.state({.init = h});
           const nn::RnnResult of_words = nn::run_rnn([&](nn::Step& word) {
-            const Value at = word.input(paragraph), state = word.memory({.init = before});
+            const Value at = word.input(paragraph), state = word.state({.init = before});
             const Value next = tanh(state * weight(0) + at * weight(1));
             word.update(state, next);
             word.output(next);
           });
-          const Value next = tanh(before * weight(2) + of_words.memories[0]);
+          const Value next = tanh(before * weight(2) + of_words.states[0]);
           inner.update(before, next);
           inner.output(next);
           inner.output(of_words.outputs[0]);
         },
         {.over = sequence::lengths(words)});
-    const Value next = tanh(h * weight(3) + chapters.memories[0] + looked);
+    const Value next = tanh(h * weight(3) + chapters.states[0] + looked);
     step.update(h, next);
     step.output(next);
     step.output(chapters.outputs[0]);

@@ -40,18 +40,18 @@ struct Network {
 };
 
 void lstm_network(Network& n) {
-  Value x = nn::embedding(n.words, {.rows = 20, .width = 6});
+  Value x = nn::embedding(n.words, {.num_embeddings = 20, .dim = 6});
   x = nn::lstm(x, {.units = 5, .layers = 2, .bidirectional = true});
   n.differentiate(sum(nn::linear(sequence::max(x), {.units = 2})));
 }
 
 // Each sequence looks back at all its words at each of them.
 void attention_network(Network& n) {
-  const Value x = nn::embedding(n.words, {.rows = 20, .width = 6});
+  const Value x = nn::embedding(n.words, {.num_embeddings = 20, .dim = 6});
   const Value read = nn::gru(x, {.units = 5});
   auto [states] = nn::rnn([&](nn::Step& step) {
     const Value now = step.input(x), seen = step.static_input(read);
-    const Value h = step.memory({.width = 5});
+    const Value h = step.state({.width = 5});
     const Value query = sequence::expand(nn::linear(h, {.units = 5}), seen);
     const Value weights = sequence::softmax(nn::linear(nn::tanh(seen + query), {.units = 1}));
     const Value context = sequence::sum(seen * broadcast(reshape(weights, {.shape = {seen.dim(0)}}),

@@ -166,7 +166,7 @@ TEST(RaggedAttention, ATransformerOfSequencesIsThatOfEachAlone) {
   const nn::TransformerOptions options{.layers = 2, .block = {.heads = 2, .dropout = 0}};
   const auto build = [&](const Value& x, const Value& y) {
     const Value seen = nn::transformer_encoder(nn::add_sinusoidal_positions(y), options);
-    return nn::transformer_decoder(nn::add_learned_positions(x, {.most_steps = 4}), seen, options);
+    return nn::transformer_decoder(nn::add_learned_positions(x, {.max_steps = 4}), seen, options);
   };
   Pair pair;
   const Value all = build(pair.x, pair.y);
@@ -208,7 +208,8 @@ struct Transformer {
 
   static Value embed(const Value& words, const Value& positions) {
     return nn::add_sinusoidal_positions(
-        nn::embedding(words, {.rows = kWords, .width = 8, .weight_init = nn::normal()}), positions);
+        nn::embedding(words, {.num_embeddings = kWords, .dim = 8, .weight_init = nn::normal()}),
+        positions);
   }
   Value decode(const Value& words, const Value& memory, nn::Step* step) {
     const auto scope = program.shared_scope("decoder");
@@ -216,7 +217,7 @@ struct Transformer {
     if (step == nullptr) {
       positions = sequence::positions(words);
     } else {
-      positions = step->memory({.dtype = i64});
+      positions = step->state({.dtype = i64});
       step->update(positions, positions + 1.0);
     }
     const Value x = nn::transformer_decoder(

@@ -20,7 +20,7 @@ using Values = std::vector<Value>;
 
 // What a step reads, in both forms: with a row for each sequence that runs, or of one row.
 struct Reads {
-  Values inputs, memories, statics, weights;
+  Values inputs, states, statics, weights;
   std::function<Value(const Value& query, const Value& key)> attend;  // empty: nothing to look at
   // Runs the inner network over the sequence of the next level of this step, from `first`. Returns
   // its last state.
@@ -35,7 +35,7 @@ struct Made {
 class Recipe {
  public:
   explicit Recipe(unsigned seed) : random_(seed) {
-    memories = draw(1, 3);
+    states = draw(1, 3);
     inputs = draw(1, 2);
     statics = draw(0, 1);
     attends = draw(0, 2) == 0;
@@ -52,7 +52,7 @@ class Recipe {
   static constexpr int kWeights = 4;
 
   Made build(const Reads& reads) const {
-    Values pool = reads.memories;
+    Values pool = reads.states;
     pool.insert(pool.end(), reads.inputs.begin(), reads.inputs.end());
     pool.insert(pool.end(), reads.statics.begin(), reads.statics.end());
     const auto any = [&](int i) { return pool[static_cast<std::size_t>(i) % pool.size()]; };
@@ -73,8 +73,8 @@ class Recipe {
           pool.push_back(tanh(matmul(joined, both)));
           break;
         }
-        case 5: pool.push_back(select(any(a) < any(b), any(c), tanh(any(a)))); break;
-        case 6: {  // a normalised row
+        case 5: pool.push_back(trireme::where(any(a) < any(b), any(c), tanh(any(a)))); break;
+        case 6: {  // a normalized row
           const Value x = any(a);
           const Value size = sum(x * x, {.axes = {1}, .keep = true}) + 1.0;
           pool.push_back(x * rsqrt(size));
@@ -84,18 +84,18 @@ class Recipe {
       }
     }
     Made made;
-    for (int i = 0; i < memories; ++i) {
+    for (int i = 0; i < states; ++i) {
       made.next.push_back(tanh(any(static_cast<int>(pool.size()) - 1 - i)) * 0.9);
     }
     for (int i = 0; i < outputs; ++i) {
-      // Sometimes behind a product that no memory needs.
+      // Sometimes behind a product that no state needs.
       const Value value = any(static_cast<int>(pool.size()) - 1 - 2 * i);
       made.outputs.push_back(i == 0 ? value : matmul(value, weight(3)));
     }
     return made;
   }
 
-  int memories, inputs, statics, outputs;
+  int states, inputs, statics, outputs;
   bool attends, nests, reverse;
   std::vector<int> lengths;
 
@@ -136,7 +136,7 @@ struct Data {
     };
     for (int i = 0; i < recipe.inputs; ++i) add("x" + std::to_string(i), splits.back());
     for (int i = 0; i < recipe.statics; ++i) add("s" + std::to_string(i), sequences);
-    for (int i = 0; i < recipe.memories; ++i) add("m" + std::to_string(i), sequences);
+    for (int i = 0; i < recipe.states; ++i) add("m" + std::to_string(i), sequences);
     for (int i = 0; i < Recipe::kWeights; ++i) add("w" + std::to_string(i), Recipe::kWidth);
     feeds["bias"] = noise({Recipe::kWidth}, ++seed, -0.5, 0.5);
     if (recipe.attends) add("seen", seen_splits.back());
@@ -210,8 +210,8 @@ Built with_rnn(Program& program, const Recipe& recipe, const Data& data) {
         for (const Value& s : named(inputs, "s", recipe.statics)) {
           reads.statics.push_back(step.static_input(s));
         }
-        for (const Value& m : named(inputs, "m", recipe.memories)) {
-          reads.memories.push_back(step.memory({.init = m}));
+        for (const Value& m : named(inputs, "m", recipe.states)) {
+          reads.states.push_back(step.state({.init = m}));
         }
         reads.weights = weights_of(inputs);
         if (recipe.attends) {
@@ -227,23 +227,23 @@ Built with_rnn(Program& program, const Recipe& recipe, const Data& data) {
           reads.inner = [rows](const Value& first, const Value& key) {
             const nn::RnnResult made = nn::run_rnn([&](nn::Step& word) {
               const Value at = word.input(rows);
-              const Value state = word.memory({.init = first});
+              const Value state = word.state({.init = first});
               const Value next = inner_step(at, state, key);
               word.update(state, next);
               word.output(next);
             });
-            return made.memories[0] + sequence::mean(made.outputs[0]);
+            return made.states[0] + sequence::mean(made.outputs[0]);
           };
         }
         const Made made = recipe.build(reads);
         for (std::size_t i = 0; i < made.next.size(); ++i) {
-          step.update(reads.memories[i], made.next[i]);
+          step.update(reads.states[i], made.next[i]);
         }
         for (const Value& output : made.outputs) step.output(output);
       },
       {.reverse = recipe.reverse});
   built.outputs = result.outputs;
-  built.outputs.insert(built.outputs.end(), result.memories.begin(), result.memories.end());
+  built.outputs.insert(built.outputs.end(), result.states.begin(), result.states.end());
   for (const Value& value : built.outputs) {
     built.loss = built.loss ? built.loss + total(value) : total(value);
   }
@@ -263,14 +263,14 @@ Built without_loops(Program& program, const Recipe& recipe, const Data& data) {
   const Values xs = named(inputs, "x", recipe.inputs), statics = named(inputs, "s", recipe.statics);
   std::vector<Values> rows(static_cast<std::size_t>(recipe.outputs));
   for (Values& row : rows) row.resize(static_cast<std::size_t>(data.splits.back()));
-  std::vector<Values> last(static_cast<std::size_t>(recipe.memories));
+  std::vector<Values> last(static_cast<std::size_t>(recipe.states));
   for (std::size_t i = 0; i < recipe.lengths.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
     Reads reads;
     reads.weights = weights_of(inputs);
     for (const Value& s : statics) reads.statics.push_back(rows_of(s, at, at + 1));
-    for (const Value& m : named(inputs, "m", recipe.memories)) {
-      reads.memories.push_back(rows_of(m, at, at + 1));
+    for (const Value& m : named(inputs, "m", recipe.states)) {
+      reads.states.push_back(rows_of(m, at, at + 1));
     }
     if (recipe.attends) {
       const std::int64_t begin = data.seen_splits[i], end = data.seen_splits[i + 1];
@@ -303,12 +303,12 @@ Built without_loops(Program& program, const Recipe& recipe, const Data& data) {
         };
       }
       const Made made = recipe.build(reads);
-      reads.memories = made.next;
+      reads.states = made.next;
       for (std::size_t k = 0; k < rows.size(); ++k) {
         rows[k][static_cast<std::size_t>(row)] = made.outputs[k];
       }
     }
-    for (std::size_t k = 0; k < last.size(); ++k) last[k].push_back(reads.memories[k]);
+    for (std::size_t k = 0; k < last.size(); ++k) last[k].push_back(reads.states[k]);
   }
   for (const auto& group : {rows, last}) {
     for (const Values& values : group) {

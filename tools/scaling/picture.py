@@ -6,7 +6,7 @@ import math
 import formulas
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, KEY = 760, 400, 56, 24, 46, 250
-COLOURS = ["#1f5fa8", "#b5533c", "#3a7d44", "#7a5195", "#8a6d1f"]
+COLORS = ["#1f5fa8", "#b5533c", "#3a7d44", "#7a5195", "#8a6d1f"]
 
 
 def curves(model):
@@ -39,11 +39,11 @@ def draw(model):
         svg.append(f'<text x="{x(n):.1f}" y="{bottom + 18}" text-anchor="middle">{n}</text>')
     svg.append(f'<text x="{(LEFT + right) / 2:.0f}" y="{bottom + 38}" text-anchor="middle">trainers (half as many servers)</text>')
     for i, (name, form, points) in enumerate(curves(model)):
-        colour = COLOURS[i]
+        color = COLORS[i]
         line = " ".join(f"{x(n):.1f},{y(form(n)):.1f}" for n in [1, *range(2, 101, 2)])
-        svg.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
-        svg += [f'<circle cx="{x(n):.1f}" cy="{y(e):.1f}" r="3.5" fill="{colour}"/>' for n, e in points]
-        svg.append(f'<rect x="{right + 24}" y="{TOP + 22 * i}" width="14" height="4" fill="{colour}"/>')
+        svg.append(f'<polyline points="{line}" fill="none" stroke="{color}" stroke-width="1.5"/>')
+        svg += [f'<circle cx="{x(n):.1f}" cy="{y(e):.1f}" r="3.5" fill="{color}"/>' for n, e in points]
+        svg.append(f'<rect x="{right + 24}" y="{TOP + 22 * i}" width="14" height="4" fill="{color}"/>')
         svg.append(f'<text x="{right + 44}" y="{TOP + 22 * i + 7}">{name}</text>')
     svg.append(f'<text x="{right + 24}" y="{TOP + 22 * 5 + 12}">lines: closed forms</text>')
     svg.append(f'<text x="{right + 24}" y="{TOP + 22 * 5 + 30}">circles: simulation</text>')

@@ -114,19 +114,19 @@ Kernel layer_norm(int lanes, int unroll) {
   const ExprId i = b.add(b.mul(b.loop_var(0), columns), j);
   const ExprId count = b.cast(columns, f32);
   const ExprId x = b.load(0, i);
-  const ExprId centred = b.sub(x, b.div(b.accumulator(0, f32), count));
+  const ExprId centered = b.sub(x, b.div(b.accumulator(0, f32), count));
   const ExprId variance = b.div(b.accumulator(1, f32), count);
   const ExprId scale =
       b.div(b.constant(f32, 1), b.unary(ExprOp::sqrt, b.add(variance, b.constant(f32, 1e-5))));
   const auto row = [&](std::vector<Stmt> body) {
     return make_loop(LoopKind::vector, 1, columns, std::move(body), lanes, unroll);
   };
-  const ExprId y = b.fma(b.mul(centred, scale), b.load(1, j), b.load(2, j));
+  const ExprId y = b.fma(b.mul(centered, scale), b.load(1, j), b.load(2, j));
   k.root = make_loop(
       LoopKind::parallel, 0, b.size(0),
       {make_declare(0, ReduceOp::sum, f32), row({make_accumulate(0, ReduceOp::sum, f32, x)}),
        make_declare(1, ReduceOp::sum, f32),
-       row({make_accumulate(1, ReduceOp::sum, f32, b.mul(centred, centred))}),
+       row({make_accumulate(1, ReduceOp::sum, f32, b.mul(centered, centered))}),
        row({make_store(3, i, y)})});
   return k;
 }

@@ -104,7 +104,7 @@ TEST(Chunks, TypesCanBeLeftOut) {
             std::tuple(1, 2, 1));
 }
 
-// --- The rules of conlleval: which pairs of neighbours end and begin a chunk, and whether a chunk
+// --- The rules of conlleval: which pairs of neighbors end and begin a chunk, and whether a chunk
 // is right so far.
 
 bool listed(const char* pairs, char before, char tag) {

@@ -97,7 +97,7 @@ TEST(EditDistance, CountsWhatIsKnown) {
 TEST(EditDistance, OfTextIsOfCodePoints) {
   EXPECT_EQ(parts(edit_distance("\u00e9t\u00e9", "ete")), std::tuple(0, 0, 2));
   EXPECT_EQ(parts(edit_distance("a\U0001f600\u20acz", "a\u20acz")), std::tuple(1, 0, 0));
-  EXPECT_EQ(parts(edit_distance("e\u0301", "\u00e9")), std::tuple(1, 0, 1)) << "not normalised";
+  EXPECT_EQ(parts(edit_distance("e\u0301", "\u00e9")), std::tuple(1, 0, 1)) << "not normalized";
   EXPECT_THAT(error_of(ErrorKind::data, [] { edit_distance("abc", "ab\xff"); }),
               HasSubstr("byte 2 of the reference is not UTF-8"));
 }

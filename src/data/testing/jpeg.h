@@ -16,10 +16,10 @@ inline std::string jpeg(const Tensor& image) {
   tjhandle encoder = tjInitCompress();
   unsigned char* bytes = nullptr;
   unsigned long size = 0;  // NOLINT: libturbojpeg's type
-  const bool colour = image.dim(2) == 3;
+  const bool color = image.dim(2) == 3;
   EXPECT_EQ(tjCompress2(encoder, image.data<std::uint8_t>(), static_cast<int>(image.dim(1)), 0,
-                        static_cast<int>(image.dim(0)), colour ? TJPF_RGB : TJPF_GRAY, &bytes,
-                        &size, colour ? TJSAMP_444 : TJSAMP_GRAY, 98, 0),
+                        static_cast<int>(image.dim(0)), color ? TJPF_RGB : TJPF_GRAY, &bytes, &size,
+                        color ? TJSAMP_444 : TJSAMP_GRAY, 98, 0),
             0);
   std::string result(reinterpret_cast<char*>(bytes), size);
   tjFree(bytes);

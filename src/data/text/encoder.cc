@@ -33,6 +33,11 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+TokenOptions with_new_names(TokenOptions options) {
+  options.most.apply_to(options.max_tokens);
+  return options;
+}
+
 std::vector<std::string> cut(std::string_view text, const TokenOptions& options) {
   switch (options.kind) {
     case TokenOptions::Kind::words: return words(text, {.lower_case = options.lower_case});
@@ -45,13 +50,14 @@ std::vector<std::string> cut(std::string_view text, const TokenOptions& options)
 
 }  // namespace
 
-std::vector<std::string> tokens(std::string_view text, const TokenOptions& options) {
-  if (options.grams < 1 || options.grams > kMaxGrams || options.most < 0) {
-    fail_usage("tokens: grams must be 1 to 8 and most not negative");
+std::vector<std::string> tokens(std::string_view text, const TokenOptions& given) {
+  const TokenOptions options = with_new_names(given);
+  if (options.grams < 1 || options.grams > kMaxGrams || options.max_tokens < 0) {
+    fail_usage("tokens: grams must be 1 to 8 and max_tokens not negative");
   }
   std::vector<std::string> tokens = cut(text, options);
-  if (options.most > 0 && tokens.size() > static_cast<std::size_t>(options.most)) {
-    tokens.resize(static_cast<std::size_t>(options.most));
+  if (options.max_tokens > 0 && tokens.size() > static_cast<std::size_t>(options.max_tokens)) {
+    tokens.resize(static_cast<std::size_t>(options.max_tokens));
   }
   const std::size_t single = tokens.size();
   for (std::size_t n = 2; n <= static_cast<std::size_t>(options.grams); ++n) {
@@ -92,17 +98,20 @@ bool is_special(const Vocabulary& vocabulary, std::int64_t id) {
 }  // namespace
 
 Encoder::Encoder(TokenOptions tokens_in, Vocabulary vocabulary_in)
-    : tokens(tokens_in), vocabulary(std::move(vocabulary_in)) {}
+    : tokens(with_new_names(std::move(tokens_in))), vocabulary(std::move(vocabulary_in)) {}
 
-Encoder::Encoder(SubwordModel model, std::int64_t most)
-    : tokens{.most = most}, vocabulary(vocabulary_of(model)), subwords(std::move(model)) {
-  if (most < 0) fail_usage("Encoder: most must not be negative");
+Encoder::Encoder(SubwordModel model, std::int64_t max_tokens)
+    : tokens{.max_tokens = max_tokens},
+      vocabulary(vocabulary_of(model)),
+      subwords(std::move(model)) {
+  if (max_tokens < 0) fail_usage("Encoder: max_tokens must not be negative");
 }
 
 std::vector<std::int64_t> Encoder::encode(std::string_view text) const {
   if (!subwords) return vocabulary.encode(text::tokens(text, tokens));
   std::vector<std::int64_t> ids = subwords->encode(text);
-  if (tokens.most > 0) ids.resize(std::min(ids.size(), static_cast<std::size_t>(tokens.most)));
+  if (tokens.max_tokens > 0)
+    ids.resize(std::min(ids.size(), static_cast<std::size_t>(tokens.max_tokens)));
   return ids;
 }
 

@@ -20,7 +20,7 @@ TEST(Encoder, CutsAsTheOptionsSay) {
   EXPECT_THAT(text::tokens("né", {.kind = Kind::characters}), ElementsAre("n", "é"));
   EXPECT_THAT(text::tokens(text, {.lower_case = true, .distinct = true}),
               ElementsAre("not", "so", ",", "."));
-  EXPECT_THAT(text::tokens(text, {.grams = 3, .most = 3}),
+  EXPECT_THAT(text::tokens(text, {.grams = 3, .max_tokens = 3}),
               ElementsAre("Not", "so", ",", "Not so", "so ,", "Not so ,"));
   EXPECT_THAT(text::tokens("so so so", {.grams = 2, .distinct = true}), ElementsAre("so", "so so"));
   EXPECT_THAT(text::tokens("", {.grams = 2}), ElementsAre());

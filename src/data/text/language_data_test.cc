@@ -77,10 +77,10 @@ TEST(LanguageData, PairsWithNoiseAreOthersInEveryEpoch) {
   std::vector<Ids> epochs;
   for (const std::int64_t epoch : {0, 1, 2, 0}) {
     const Batch all = dataset.gather(dataset.order(0), epoch);
-    const Ids centres = all.at("centre").to_vector<std::int64_t>();
+    const Ids centers = all.at("centre").to_vector<std::int64_t>();
     const Ids candidates = all.at("candidates").to_vector<std::int64_t>();
-    for (std::size_t i = 0; i < centres.size(); ++i) {
-      EXPECT_TRUE(near.contains({centres[i], candidates[5 * i]})) << i;
+    for (std::size_t i = 0; i < centers.size(); ++i) {
+      EXPECT_TRUE(near.contains({centers[i], candidates[5 * i]})) << i;
     }
     const Ids target = all.at("target").to_vector<std::int64_t>();
     EXPECT_EQ(Ids(target.begin(), target.begin() + 5), (Ids{1, 0, 0, 0, 0}));

@@ -85,7 +85,7 @@ Ngrams ngrams(Ids ids, std::int64_t n) {
 SkipGrams skip_grams(Ids ids, Ids counts, const SkipGramOptions& options) {
   check_options(options);
   const Kept kept = keep_some(ids, counts, options);
-  std::vector<std::int64_t> centres;
+  std::vector<std::int64_t> centers;
   std::vector<std::int64_t> contexts;
   const auto all = static_cast<std::int64_t>(kept.ids.size());
   for (std::int64_t i = 0; i < all; ++i) {
@@ -100,11 +100,11 @@ SkipGrams skip_grams(Ids ids, Ids counts, const SkipGramOptions& options) {
     const std::int64_t last = i + std::min(all - 1 - i, window);
     for (std::int64_t j = first; j <= last; ++j) {
       if (j == i) continue;
-      centres.push_back(at(i));
+      centers.push_back(at(i));
       contexts.push_back(at(j));
     }
   }
-  return {tensor_of(centres), tensor_of(contexts)};
+  return {tensor_of(centers), tensor_of(contexts)};
 }
 
 std::vector<double> keep_probability(Ids counts, double t) {

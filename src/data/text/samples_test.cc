@@ -24,8 +24,8 @@ Ids ids_of(const Tensor& tensor) { return tensor.to_vector<std::int64_t>(); }
 
 std::vector<Pair> pairs_of(const SkipGrams& samples) {
   std::vector<Pair> pairs;
-  const Ids centre = ids_of(samples.centre), context = ids_of(samples.context);
-  for (std::size_t i = 0; i < centre.size(); ++i) pairs.emplace_back(centre[i], context[i]);
+  const Ids center = ids_of(samples.centre), context = ids_of(samples.context);
+  for (std::size_t i = 0; i < center.size(); ++i) pairs.emplace_back(center[i], context[i]);
   return pairs;
 }
 
@@ -65,8 +65,8 @@ TEST(SkipGrams, DrawTheirWindows) {
   const Ids counts(ids.size(), 1);
   const SkipGramOptions options{.window = 4, .subsample = 0, .seed = 3};
   std::map<std::int64_t, double> reach;
-  for (const auto& [centre, context] : pairs_of(skip_grams(ids, counts, options))) {
-    ++reach[context - centre];
+  for (const auto& [center, context] : pairs_of(skip_grams(ids, counts, options))) {
+    ++reach[context - center];
   }
   EXPECT_EQ(reach.size(), 8u);
   for (const auto& [distance, times] : reach) {
@@ -87,7 +87,7 @@ TEST(SkipGrams, LeaveOutFrequentWords) {
   const SkipGrams samples = skip_grams(ids, counts, options);
   Ids kept(5);
   for (const std::int64_t id : ids_of(samples.centre)) ++kept[static_cast<std::size_t>(id)];
-  // Each word that stays has two neighbours, but those at the ends.
+  // Each word that stays has two neighbors, but those at the ends.
   EXPECT_NEAR(static_cast<double>(kept[0]) / 2 / 96000, std::sqrt(0.01 / 0.96), 0.005);
   for (std::size_t id = 1; id < 5; ++id) EXPECT_NEAR(static_cast<double>(kept[id]), 2000, 1);
   // The same for the same seed and epoch, and others for others.

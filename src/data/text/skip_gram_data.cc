@@ -54,13 +54,13 @@ class SkipGramSource final : public Source {
 
   Batch gather_epoch(std::span<const std::int64_t> rows, std::int64_t epoch) const override {
     const std::shared_ptr<const Pairs> pairs = pairs_of(epoch);
-    Ids places(rows.begin(), rows.end()), centres;
+    Ids places(rows.begin(), rows.end()), centers;
     for (std::int64_t& place : places) {
       place %= pairs->size();
-      centres.push_back(pairs->words.centre.data<std::int64_t>()[place]);
+      centers.push_back(pairs->words.centre.data<std::int64_t>()[place]);
     }
     const auto count = static_cast<std::int64_t>(places.size());
-    Batch batch{{"centre", Tensor::from<std::int64_t>({count}, centres)}};
+    Batch batch{{"centre", Tensor::from<std::int64_t>({count}, centers)}};
     if (tree()) add_ways(*pairs, places, batch);
     else add_noise(*pairs, places, batch);
     return batch;

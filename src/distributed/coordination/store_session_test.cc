@@ -1,4 +1,4 @@
-#include "distributed/coordination/session.h"
+#include "distributed/coordination/store_session.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,16 +14,19 @@ LaunchMonitor::LaunchMonitor(const ProcessMonitorOptions& options, Store& store,
     : monitor_(options) {
   Registry& registry = monitor_.registry();
   restarts_ = &registry.counter("trireme_launcher_restarts_total",
-                                "Processes that were started in place of others that ended badly.");
-  rate_ = &registry.gauge("trireme_job_examples_per_second", "Of all trainers, recently.");
+                                "Restarted processes: replacements of processes that failed.");
+  rate_ = &registry.gauge("trireme_job_examples_per_second",
+                          "Examples per second of all trainers, recently.");
   loss_ = &registry.gauge("trireme_job_loss", "Recent mean over the batches of all trainers.");
   examples_ = &registry.counter("trireme_job_examples_total", "Examples of all trainers.");
   steps_ = &registry.counter("trireme_job_steps_total", "Batches of all trainers.");
   if (unauthenticated_peers) {
     registry.collect(
         MetricKind::counter, "trireme_store_unauthenticated_peers_total",
-        "Callers of the job's store that were refused: without its token.",
+        "Refused callers of the store of the job: without its token.",
         [unauthenticated_peers] { return static_cast<double>(unauthenticated_peers()); });
+    registry.keep_old_name("trireme_store_unauthenticated_peers_total",
+                           "trireme_store_strangers_total");
   }
   if (leads) {
     monitor_.publish(progress_key(options.prefix), [shared = shared_] {

@@ -67,27 +67,25 @@ void watch_requests(Registry& registry, Shard& shard) {
   using enum MetricKind;
   of_shard(counter, "trireme_server_read_rows_total", "Rows looked up.",
            &ShardStatistics::rows_read);
-  of_shard(counter, "trireme_server_pushed_rows_total", "Rows of pushes that counted.",
+  of_shard(counter, "trireme_server_pushed_rows_total", "Rows of applied pushes.",
            &ShardStatistics::rows_pushed);
   of_shard(counter, "trireme_server_duplicate_rows_total",
-           "Rows of pushes that had been applied before, and were not again.",
-           &ShardStatistics::duplicates);
+           "Rows of repeated pushes, which were not applied again.", &ShardStatistics::duplicates);
   of_shard(counter, "trireme_server_stale_requests_total",
-           "Requests of a generation or an epoch that is over.", &ShardStatistics::stale);
-  of_shard(counter, "trireme_server_wrong_map_requests_total",
-           "Requests that went by another slot map.", &ShardStatistics::wrong_map);
+           "Requests from an earlier generation or epoch.", &ShardStatistics::stale);
+  of_shard(counter, "trireme_server_wrong_map_requests_total", "Requests with another slot map.",
+           &ShardStatistics::wrong_map);
   of_shard(counter, "trireme_server_steps_total", "Synchronous steps that were applied.",
            &ShardStatistics::steps);
-  of_shard(
-      gauge, "trireme_server_dedup_bytes",
-      "What is remembered of pushes, so that none counts twice: of tables and dense parameters.",
-      &ShardStatistics::dedup_bytes);
+  of_shard(gauge, "trireme_server_dedup_bytes",
+           "Bytes of the deduplication tables, of sparse tables and dense parameters.",
+           &ShardStatistics::dedup_bytes);
+  registry.keep_old_name("trireme_server_dedup_bytes", "trireme_server_marks_bytes");
   of_shard(counter, "trireme_server_forgotten_sources_total",
-           "Clients and tasks of which it was forgotten what they have pushed, though they are not "
-           "over.",
+           "Clients and tasks removed from the deduplication tables before they ended.",
            &ShardStatistics::forgotten);
   of_shard(gauge, "trireme_server_held_bytes",
-           "Gradients that wait for other members of their step.", &ShardStatistics::held);
+           "Bytes of gradients that wait for other members of their step.", &ShardStatistics::held);
 }
 
 void watch_transport(Registry& registry, const std::function<TransportStatistics()>& read) {
@@ -96,49 +94,54 @@ void watch_transport(Registry& registry, const std::function<TransportStatistics
     registry.collect(kind, name, help, [read, value] { return metric_number(read().*value); });
   };
   using enum MetricKind;
-  add(gauge, "trireme_transport_streams", "Streams that are open.", &TransportStatistics::open);
-  add(counter, "trireme_transport_streams_total", "Streams that were opened.",
-      &TransportStatistics::streams);
-  add(counter, "trireme_transport_requests_total", "Frames that came.",
+  add(gauge, "trireme_transport_streams", "Open streams.", &TransportStatistics::open);
+  add(counter, "trireme_transport_streams_total", "Opened streams.", &TransportStatistics::streams);
+  add(counter, "trireme_transport_requests_total", "Received frames.",
       &TransportStatistics::requests);
-  add(counter, "trireme_transport_answers_total", "Frames that went.",
-      &TransportStatistics::answers);
-  add(counter, "trireme_transport_received_bytes_total", "Bytes of frames that came.",
+  add(counter, "trireme_transport_answers_total", "Sent frames.", &TransportStatistics::answers);
+  add(counter, "trireme_transport_received_bytes_total", "Bytes of received frames.",
       &TransportStatistics::bytes_in);
-  add(counter, "trireme_transport_sent_bytes_total", "Bytes of frames that went.",
+  add(counter, "trireme_transport_sent_bytes_total", "Bytes of sent frames.",
       &TransportStatistics::bytes_out);
   add(counter, "trireme_transport_unauthenticated_peers_total",
-      "Callers that were refused: without the token, or one too many.",
+      "Refused callers: without the token, or above the limit of connections.",
       &TransportStatistics::unauthenticated_peers);
+  registry.keep_old_name("trireme_transport_unauthenticated_peers_total",
+                         "trireme_transport_strangers_total");
   add(counter, "trireme_transport_malformed_total",
-      "Frames that were none or too large; their streams were ended.",
-      &TransportStatistics::malformed);
+      "Invalid or too large frames; their streams were closed.", &TransportStatistics::malformed);
   add(counter, "trireme_transport_replayed_total",
-      "Requests out of their order; their streams were ended.", &TransportStatistics::replayed);
-  add(counter, "trireme_transport_corrupt_total", "Frames whose checksum did not fit.",
+      "Requests out of order; their streams were closed.", &TransportStatistics::replayed);
+  add(counter, "trireme_transport_corrupt_total", "Frames with a wrong checksum.",
       &TransportStatistics::corrupt);
-  add(counter, "trireme_transport_broken_streams_total", "Streams that the other side cut off.",
-      &TransportStatistics::broken);
+  add(counter, "trireme_transport_broken_streams_total",
+      "Streams closed by the other side without an end.", &TransportStatistics::broken);
   add(counter, "trireme_transport_full_streams_total",
-      "How often a stream had all under way that it may have.", &TransportStatistics::full);
+      "Number of times a stream reached its limit of pending requests.",
+      &TransportStatistics::full);
 }
 
 }  // namespace
 
 TrainerMetrics::TrainerMetrics(Registry& registry, Health& health)
     : registry_(registry), beat_(std::make_shared<Heartbeat>(kStep)) {
-  steps_ = &registry.counter("trireme_trainer_steps_total", "Steps with a batch of its own.");
-  examples_ = &registry.counter("trireme_trainer_examples_total", "Examples it has learned from.");
+  steps_ =
+      &registry.counter("trireme_trainer_steps_total", "Steps with a batch from this trainer.");
+  examples_ =
+      &registry.counter("trireme_trainer_examples_total", "Examples this trainer has trained on.");
   repeated_ = &registry.counter("trireme_trainer_repeated_steps_total",
                                 "Repeated steps: with the state of another member, or in "
                                 "another generation.");
-  waits_ = &registry.counter("trireme_trainer_waits_total",
-                             "How often it asked for a batch and there was none.");
-  loss_ = &registry.gauge("trireme_trainer_loss", "Of the last batch.");
-  seconds_ =
-      &registry.histogram("trireme_trainer_step_seconds",
-                          "Steps with a batch of its own, exchange included.", time_bounds());
-  health.add("step", [beat = beat_] { return beat->poll("step"); });
+  waits_ =
+      &registry.counter("trireme_trainer_waits_total", "Requests for a batch when none was ready.");
+  loss_ = &registry.gauge("trireme_trainer_loss", "Loss of the last batch.");
+  seconds_ = &registry.histogram(
+      "trireme_trainer_step_seconds",
+      "Seconds per step with a batch from this trainer, exchange included.", time_bounds());
+  unauthenticated_peers();
+  registry.keep_old_name("trireme_group_unauthenticated_peers_total",
+                         "trireme_group_strangers_total");
+  health.add("step", [beat = beat_] { return beat->check("step"); });
 }
 
 void TrainerMetrics::step(double loss, std::int64_t examples) {
@@ -156,7 +159,8 @@ void TrainerMetrics::waited() {
 
 Counter& TrainerMetrics::unauthenticated_peers() {
   return registry_.counter("trireme_group_unauthenticated_peers_total",
-                           "Who connected to the forming group, and is no member.");
+                           "Refused connections to a group that forms: from processes that are "
+                           "not members.");
 }
 
 void TrainerMetrics::group(const DataParallel& parallel) {
@@ -167,7 +171,7 @@ void TrainerMetrics::group(const DataParallel& parallel) {
   registry_.gauge("trireme_group_members", "Members of the group.").set(parallel.members());
   registry_
       .counter("trireme_group_breaks_total",
-               "How often the group ended and another formed: a member had died, left or joined.")
+               "Number of times the group formed again because a member died, left or joined.")
       .raise_to(static_cast<std::uint64_t>(parallel.breaks()));
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "distributed/coordination/session.h"
+#include "distributed/coordination/store_session.h"
 #include "distributed/launch/progress.h"
 #include "distributed/placement/address.h"
 

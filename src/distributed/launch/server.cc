@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "distributed/control/server_keeper.h"
 #include "distributed/coordination/membership.h"
-#include "distributed/coordination/session.h"
+#include "distributed/coordination/store_session.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"

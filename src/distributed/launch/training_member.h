@@ -16,7 +16,7 @@
 #include "distributed/control/synchronous_turn.h"
 #include "distributed/coordination/async_store_read.h"
 #include "distributed/coordination/membership.h"
-#include "distributed/coordination/session.h"
+#include "distributed/coordination/store_session.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
 #include "distributed/launch/task_reader.h"

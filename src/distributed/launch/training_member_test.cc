@@ -46,8 +46,10 @@ class Counting {
   void train(Distribution::Mode mode) {
     Program program("counts");
     const Value id = program.input("id", i64, {batch});
-    const Value rows = nn::embedding(
-        id, {.rows = kRecords, .width = 1, .weight_init = nn::zeros(), .sparse_gradient = true});
+    const Value rows = nn::embedding(id, {.num_embeddings = kRecords,
+                                          .dim = 1,
+                                          .weight_init = nn::zeros(),
+                                          .sparse_gradient = true});
     const Value counts = rows * 1.0f;
     TrainerOptions options{.loss = mean(counts * static_cast<float>(-kBatch)),
                            .optimizer = Sgd{.learning_rate = 1}};

@@ -10,7 +10,7 @@
 
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
-#include "distributed/coordination/session.h"
+#include "distributed/coordination/store_session.h"
 #include "distributed/coordination/testing/cut_store.h"
 #include "distributed/master/master.h"
 #include "distributed/master/task_client.h"

@@ -14,19 +14,19 @@ std::int64_t milliseconds(Heartbeat::Clock::time_point time) {
 
 }  // namespace
 
-void Health::add(const std::string& name, std::function<Finding()> look, Means means) {
+void Health::add(const std::string& name, std::function<Finding()> check, Means means) {
   const std::lock_guard lock(mutex_);
-  checks_.push_back({name, std::move(look), means});
+  checks_.push_back({name, std::move(check), means});
 }
 
 Health::Report Health::report(Means means) const {
   const std::lock_guard lock(mutex_);
   Report report;
-  for (const auto& [name, look, own] : checks_) {
+  for (const auto& [name, check, own] : checks_) {
     if (own < means) continue;
     Finding finding;
     try {
-      finding = poll();
+      finding = check();
     } catch (const std::exception& error) {
       finding = {false, error.what()};
     }
@@ -52,7 +52,7 @@ void Heartbeat::beat(Clock::time_point now) {
   }
 }
 
-Finding Heartbeat::poll(const std::string& what, Clock::time_point now) const {
+Finding Heartbeat::check(const std::string& what, Clock::time_point now) const {
   const std::int64_t last = last_.load();
   if (last == kNever) return {true, fmt::format("no {} is expected", what)};
   const std::int64_t since = std::max<std::int64_t>(milliseconds(now) - last, 0);

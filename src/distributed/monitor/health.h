@@ -25,9 +25,9 @@ enum class Means { not_ready, not_alive };
 // Thread-safe.
 class Health {
  public:
-  // report() calls `poll` on its own thread; an exception counts as bad. Whatever `poll` reads must
+  // report() calls `check` on its own thread; an exception counts as bad. Whatever `check` reads must
   // exist as long as report() is called.
-  void add(const std::string& name, std::function<Finding()> look, Means means = Means::not_alive);
+  void add(const std::string& name, std::function<Finding()> check, Means means = Means::not_alive);
 
   // Evaluates the checks of `means` and all more serious ones.
   struct Report {
@@ -41,7 +41,7 @@ class Health {
  private:
   struct Check {
     std::string name;
-    std::function<Finding()> look;
+    std::function<Finding()> check;
     Means means;
   };
   mutable std::mutex mutex_;
@@ -59,7 +59,7 @@ class Heartbeat {
   void beat(Clock::time_point now = Clock::now());
   void rest() { last_ = kNever; }  // expects no beat until the next one
   // "last step 3 s ago" if `what` is "step". Good while no beat is expected.
-  Finding poll(const std::string& what, Clock::time_point now = Clock::now()) const;
+  Finding check(const std::string& what, Clock::time_point now = Clock::now()) const;
 
  private:
   static constexpr std::int64_t kNever = INT64_MIN;

@@ -131,12 +131,20 @@ std::vector<double> time_bounds() {
   return {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
 }
 
-Registry::Family& Registry::family(MetricKind kind, const std::string& name,
-                                   const std::string& help) {
-  if (!is_metric_name(name)) fail_usage(fmt::format("\"{}\" is no name of a metric", name));
+namespace {
+
+void check_name(const std::string& name, MetricKind kind) {
+  if (!is_metric_name(name)) fail_usage(fmt::format("\"{}\" is not a name of a metric", name));
   if (name.ends_with("_total") != (kind == MetricKind::counter)) {
     fail_usage(fmt::format("{}: names of counters end in _total, others do not", name));
   }
+}
+
+}  // namespace
+
+Registry::Family& Registry::family(MetricKind kind, const std::string& name,
+                                   const std::string& help) {
+  check_name(name, kind);
   const auto [found, made] = families_.try_emplace(name);
   Family& family = found->second;
   if (made) {
@@ -199,30 +207,43 @@ void Registry::collect(MetricKind kind, const std::string& name, const std::stri
   collect(kind, name, help, [read = std::move(read)] { return std::vector<Sample>{{read()}}; });
 }
 
+void Registry::keep_old_name(const std::string& name, const std::string& old_name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = families_.find(name);
+  if (found == families_.end()) fail_usage("there is no metric " + name);
+  check_name(old_name, found->second.kind);
+  old_names_.emplace(name, old_name);
+}
+
+std::string Registry::family_text(const std::string& name, const Family& family) {
+  std::string lines;
+  for (const auto& [labels, metric] : family.metrics) {
+    if (metric.counter != nullptr)
+      lines += sample_line(name, labels, static_cast<double>(metric.counter->value()));
+    if (metric.gauge != nullptr) lines += sample_line(name, labels, metric.gauge->value());
+    if (metric.histogram != nullptr) lines += lines_of(name, labels, *metric.histogram);
+  }
+  try {
+    std::set<std::string> seen;  // the same labels twice would spoil the whole text
+    for (Sample& sample : family.read ? family.read() : std::vector<Sample>{}) {
+      check_labels(name, family.kind, sample.labels);
+      const std::string labels = labels_text(sample.labels);
+      if (seen.insert(labels).second) lines += sample_line(name, labels, sample.value);
+    }
+  } catch (const std::exception&) {  // omitted
+    return "";
+  }
+  return fmt::format("# HELP {} {}\n# TYPE {} {}\n{}", name, escaped(family.help, false), name,
+                     kind_name(family.kind), lines);
+}
+
 std::string Registry::text() const {
   const std::lock_guard lock(mutex_);
   std::string text;
   for (const auto& [name, family] : families_) {
-    std::string lines;
-    for (const auto& [labels, metric] : family.metrics) {
-      if (metric.counter != nullptr)
-        lines += sample_line(name, labels, static_cast<double>(metric.counter->value()));
-      if (metric.gauge != nullptr) lines += sample_line(name, labels, metric.gauge->value());
-      if (metric.histogram != nullptr) lines += lines_of(name, labels, *metric.histogram);
-    }
-    try {
-      std::set<std::string> seen;  // the same labels twice would spoil the whole text
-      for (Sample& sample : family.read ? family.read() : std::vector<Sample>{}) {
-        check_labels(name, family.kind, sample.labels);
-        const std::string labels = labels_text(sample.labels);
-        if (seen.insert(labels).second) lines += sample_line(name, labels, sample.value);
-      }
-    } catch (const std::exception&) {  // left out
-      continue;
-    }
-    text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, escaped(family.help, false), name,
-                        kind_name(family.kind));
-    text += lines;
+    text += family_text(name, family);
+    const auto [first, last] = old_names_.equal_range(name);
+    for (auto old = first; old != last; ++old) text += family_text(old->second, family);
   }
   return text;
 }

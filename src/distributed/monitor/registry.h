@@ -89,6 +89,10 @@ class Registry {
   void collect(MetricKind kind, const std::string& name, const std::string& help,
                std::function<double()> read);
 
+  // text() also has the metric under its name of the previous version. Errors: usage if there is no
+  // metric with that name.
+  void keep_old_name(const std::string& name, const std::string& old_name);
+
   std::string text() const;
 
  private:
@@ -104,11 +108,13 @@ class Registry {
     std::map<std::string, Metric> metrics;  // by their labels as text
     std::function<std::vector<Sample>()> read;
   };
+  static std::string family_text(const std::string& name, const Family& family);
   Family& family(MetricKind kind, const std::string& name, const std::string& help);
   Metric& metric(MetricKind kind, const std::string& name, const std::string& help, Labels labels);
 
   mutable std::mutex mutex_;
   std::map<std::string, Family> families_;
+  std::multimap<std::string, std::string> old_names_;  // by name
 };
 
 }  // namespace trireme::distributed

@@ -180,19 +180,19 @@ TEST(Health, AHeartbeatMayTakeTenTimesAsLongAsEver) {
   using std::chrono::seconds;
   Heartbeat steps(seconds(60));
   const auto start = Heartbeat::Clock::now();
-  EXPECT_TRUE(steps.poll("step", start + seconds(1000)).well);
-  EXPECT_EQ(steps.poll("step", start).text, "no step is expected");
+  EXPECT_TRUE(steps.check("step", start + seconds(1000)).well);
+  EXPECT_EQ(steps.check("step", start).text, "no step is expected");
   steps.beat(start);
-  EXPECT_EQ(steps.poll("step", start + seconds(60)).text, "last step 60 s ago");
-  EXPECT_TRUE(steps.poll("step", start + seconds(60)).well);
-  EXPECT_FALSE(steps.poll("step", start + seconds(61)).well);
+  EXPECT_EQ(steps.check("step", start + seconds(60)).text, "last step 60 s ago");
+  EXPECT_TRUE(steps.check("step", start + seconds(60)).well);
+  EXPECT_FALSE(steps.check("step", start + seconds(61)).well);
   steps.beat(start + seconds(20));
-  EXPECT_TRUE(steps.poll("step", start + seconds(20 + 200)).well);
-  EXPECT_FALSE(steps.poll("step", start + seconds(20 + 201)).well);
+  EXPECT_TRUE(steps.check("step", start + seconds(20 + 200)).well);
+  EXPECT_FALSE(steps.check("step", start + seconds(20 + 201)).well);
   steps.rest();
-  EXPECT_TRUE(steps.poll("step", start + seconds(100000)).well);
+  EXPECT_TRUE(steps.check("step", start + seconds(100000)).well);
   steps.beat(start + seconds(100000));
-  EXPECT_FALSE(steps.poll("step", start + seconds(100000 + 201)).well);
+  EXPECT_FALSE(steps.check("step", start + seconds(100000 + 201)).well);
 }
 
 }  // namespace

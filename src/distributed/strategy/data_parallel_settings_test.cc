@@ -61,7 +61,8 @@ struct Model {
     Value all = x;
     if (told.sparse) {
       const Value id = program.input("id", i64, {batch});
-      const Value row = nn::embedding(id, {.rows = kIds, .width = 3, .sparse_gradient = true});
+      const Value row =
+          nn::embedding(id, {.num_embeddings = kIds, .dim = 3, .sparse_gradient = true});
       all = concat({x, row}, {.axis = 1});
     }
     const Value h = nn::linear(all, {.units = 40, .activation = nn::tanh});

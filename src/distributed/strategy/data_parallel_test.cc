@@ -46,14 +46,14 @@ struct Model {
   Value loss;
   std::optional<Trainer> trainer;
 
-  // With `normalised`, x is normalized by its batch, and a parameter grows by one in every step.
-  explicit Model(bool normalised = false) {
-    if (normalised) {
+  // With `normalized`, x is normalized by its batch, and a parameter grows by one in every step.
+  explicit Model(bool normalized = false) {
+    if (normalized) {
       x = nn::batch_norm(x, {.momentum = kMomentum});
       const Value steps = program.parameter("steps", f32, {}, {.trainable = false});
       assign(steps, steps + 1.0);
     }
-    const Value row = nn::embedding(id, {.rows = 9, .width = 3, .sparse_gradient = true});
+    const Value row = nn::embedding(id, {.num_embeddings = 9, .dim = 3, .sparse_gradient = true});
     const Value h = nn::linear(concat({x, row}, {.axis = 1}), {.units = 8, .activation = nn::tanh});
     loss = mean(nn::mse(nn::linear(h, {.units = 1}), y));
   }
@@ -74,8 +74,8 @@ struct Model {
 };
 
 struct Member {
-  Member(Store& store, const std::string& name, std::size_t min_members, bool normalised = false)
-      : model(normalised),
+  Member(Store& store, const std::string& name, std::size_t min_members, bool normalized = false)
+      : model(normalized),
         parallel(store,
                  {.group = {.prefix = "job/ring/", .name = name, .min_members = min_members},
                   .bucket_bytes = 200},
@@ -163,7 +163,7 @@ TEST_P(DataParallelOf, RunningStatisticsAreThoseOfAll) {
   for (int rank = 0; rank <= count; ++rank) {
     threads.emplace_back([&, rank] {
       Member member(*store, "member_" + std::to_string(rank), static_cast<std::size_t>(count) + 1,
-                    /*normalised=*/true);
+                    /*normalized=*/true);
       member.parallel.join(*member.model.trainer);
       for (int step = 0; step < kSteps; ++step) {
         const bool share = rank < count;

@@ -57,7 +57,8 @@ struct Model {
   std::optional<Trainer> trainer;
 
   explicit Model(const Told& told) {
-    const Value rows = nn::embedding(ids, {.rows = kIds, .width = kWidth, .sparse_gradient = true});
+    const Value rows =
+        nn::embedding(ids, {.num_embeddings = kIds, .dim = kWidth, .sparse_gradient = true});
     const Value x = reshape(rows, {.shape = {batch, kFields * kWidth}});
     const Value h = nn::linear(x, {.units = 40, .activation = nn::tanh});
     loss = mean(nn::mse(nn::linear(h, {.units = 1}), y));

@@ -50,7 +50,7 @@ struct Model {
   std::optional<Trainer> trainer;
 
   explicit Model(nn::EmbeddingOptions options = {}) {
-    options.rows = kIds, options.width = 4, options.sparse_gradient = true;
+    options.num_embeddings = kIds, options.dim = 4, options.sparse_gradient = true;
     const Value rows = nn::embedding(ids, options);
     const Value x = reshape(rows, {.shape = {batch, kFields * 4}});
     loss = mean(nn::binary_cross_entropy_with_logits(

@@ -124,9 +124,9 @@ TEST(ColdRows, AreGoneWithTheirProcess) {
   }
   SparseTable table(options);
   EXPECT_EQ(table.statistics().rows, 0u);
-  SparseTable new_twin(without_limit(options));
-  use_both(table, new_twin, 6, 40);
-  expect_same_blocks(all_blocks(table), all_blocks(new_twin));
+  SparseTable fresh(without_limit(options));
+  use_both(table, fresh, 6, 40);
+  expect_same_blocks(all_blocks(table), all_blocks(fresh));
 }
 
 TEST(ColdRows, WantAFolderOfTheirOwn) {

@@ -28,18 +28,21 @@ void fields(Visit& visit, LinearOptions& o) {
 
 template <class Visit>
 void fields(Visit& visit, EmbeddingOptions& o) {
-  visit(
-      {"rows", "rows of the table: ids are below it", {.min = 1}, true, "as many as the data have"},
-      o.rows);
-  visit({"width", "width of a row", kSize, true}, o.width);
+  visit({"num_embeddings",
+         "rows of the table: ids are below it",
+         {.min = 1},
+         true,
+         "as many as the data have"},
+        o.num_embeddings);
+  visit({"dim", "width of a row", kSize, true}, o.dim);
   visit({"sparse_gradient", "optimizers update only the rows that a step looked up"},
         o.sparse_gradient);
   visit({"padding_row", "id whose row stays zero", kNotNegative}, o.padding_row);
-  std::optional<double> deviation;
-  visit({"deviation", "standard deviation of the first values", kNotNegative, false,
-         "1 / sqrt(`width`)"},
-        deviation);
-  if (deviation) o.weight_init = *deviation > 0 ? normal(0, *deviation) : zeros();
+  std::optional<double> stddev;
+  visit(
+      {"stddev", "standard deviation of the first values", kNotNegative, false, "1 / sqrt(`dim`)"},
+      stddev);
+  if (stddev) o.weight_init = *stddev > 0 ? normal(0, *stddev) : zeros();
 }
 
 // What all convolutions have.
@@ -85,7 +88,7 @@ struct AvgPoolOptions : MaxPoolOptions {};
 template <class Visit>
 void fields(Visit& visit, AvgPoolOptions& o) {
   fields(visit, static_cast<MaxPoolOptions&>(o));
-  visit({"count_padding", "padding counts as elements"}, o.count_padding);
+  visit({"count_include_pad", "padding counts as elements"}, o.count_include_pad);
 }
 
 struct AdaptivePoolOptions {
@@ -153,9 +156,9 @@ void fields(Visit& visit, Im2SequenceOptions& o) {
 
 template <class Visit>
 void fields(Visit& visit, LearnedPositionsOptions& o) {
-  visit({"most_steps", "steps with a row of their own; later steps use the last row", kSize, true,
+  visit({"max_steps", "steps with a row of their own; later steps use the last row", kSize, true,
          "the steps of the input"},
-        o.most_steps);
+        o.max_steps);
 }
 template <class Visit>
 void fields(Visit& visit, TransformerOptions& o) {

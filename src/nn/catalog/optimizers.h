@@ -36,8 +36,8 @@ void optimizer_fields(Visit& visit, Options& o) {
   if constexpr (requires { o.initial; }) {
     visit({"initial", "first value of the sums of squares", nn::kNotNegative}, o.initial);
   }
-  if constexpr (requires { o.centred; }) {
-    visit({"centred", "divides by the deviation instead of the root of squares"}, o.centred);
+  if constexpr (requires { o.centered; }) {
+    visit({"centered", "divides by the deviation instead of the root of squares"}, o.centered);
   }
   if constexpr (requires { o.l1; }) {
     visit({"l1", "penalty of the absolute value", nn::kNotNegative}, o.l1);

@@ -101,7 +101,7 @@ void fields(Visit& visit, PlateauSchedule& o) {
   visit({"threshold", "smallest relative change that counts"}, o.plateau.threshold);
   visit({"cooldown", "evaluations after a change that do not count", kExtent, false, "", "epochs"},
         o.plateau.cooldown);
-  visit({"least", "lower limit of the product of all factors"}, o.plateau.least);
+  visit({"min_factor", "lower limit of the product of all factors"}, o.plateau.min_factor);
   visit({"metric", "metric to follow"}, o.plateau.metric);
   visit({"higher_is_better", "whether a larger metric is better", kAny, false, "the metric's"},
         o.higher_is_better);

@@ -56,9 +56,9 @@ Value as_rows(const Value& x, const SourceLocation& where) {
   return x.rank() > 2 ? nn::flatten(x, where) : x;
 }
 
-Value normalise(const Value& x, const std::vector<double>& mean,
-                const std::vector<double>& deviation, SourceLocation where) {
-  Model model(x, "normalise", "", where);
+Value normalize(const Value& x, const std::vector<double>& mean, const std::vector<double>& stddev,
+                SourceLocation where) {
+  Model model(x, "normalize", "", where);
   model.require(x.rank() == 4 && x.dim(1).is_constant(), "the input is not a batch of images",
                 "[batch, channels, height, width]");
   const auto channels = static_cast<std::size_t>(x.dim(1).constant());
@@ -75,18 +75,19 @@ Value normalise(const Value& x, const std::vector<double>& mean,
     return parts.size() == 1 ? reshape(parts[0], {.shape = {}})
                              : nn::spread(concat(parts, {.axis = 0}), x, {1});
   };
-  for (const double number : deviation) {
+  for (const double number : stddev) {
     model.require(number > 0, "a deviation must be above 0");
   }
   std::vector<double> factors;
-  for (const double number : deviation) factors.push_back(1 / number);
-  return (x - along_channels(mean, "mean")) * along_channels(factors, "deviation");
+  for (const double number : stddev) factors.push_back(1 / number);
+  return (x - along_channels(mean, "mean")) * along_channels(factors, "stddev");
 }
 
 Value look_up(const JoinedIds& ids, std::int64_t width, const Initializer& init, bool sparse,
               const SourceLocation& where) {
   return nn::embedding_of_checked(
-      ids.ids, {.rows = ids.rows, .width = width, .weight_init = init, .sparse_gradient = sparse},
+      ids.ids,
+      {.num_embeddings = ids.rows, .dim = width, .weight_init = init, .sparse_gradient = sparse},
       where);
 }
 

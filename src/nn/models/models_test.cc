@@ -211,21 +211,21 @@ TEST(Models, ErrorsNameTheModelAndTheLine) {
   const Value words = program.input("words", i64, {batch, Dim("steps")});
   expect_error([&] { transformer_encoder(words, {}); }, "ids need a width and rows");
   expect_error([&] { transformer_encoder(words, {.rows = 5, .positions = Positions::learned}); },
-               "need most_steps");
-  expect_error([&] { normalise(x, {1, 2}, {1}); }, "mean has 2 numbers for 3 channels");
-  expect_error([&] { normalise(x, {1}, {0}); }, "a deviation must be above 0");
+               "need max_steps");
+  expect_error([&] { normalize(x, {1, 2}, {1}); }, "mean has 2 numbers for 3 channels");
+  expect_error([&] { normalize(x, {1}, {0}); }, "a deviation must be above 0");
   EXPECT_FALSE(program.ir().builder().has_location());
   EXPECT_EQ(program.ir().builder().layer(), "");
 }
 
-TEST(Normalise, UsesTheNumbersOfEachChannel) {
+TEST(Normalize, UsesTheNumbersOfEachChannel) {
   Program program;
   const Value x = program.input("x", f64, {batch, 2, 1, 2});
-  const Value y = normalise(x, {1, 10}, {2, 5});
+  const Value y = normalize(x, {1, 10}, {2, 5});
   RefTensors none;
   const RefTensors inputs{{"x", tensor({1, 2, 1, 2}, {1, 5, 0, 20})}};
   EXPECT_EQ(run(program, y, inputs, none).data, (std::vector<double>{0, 2, -2, 2}));
-  const Value z = normalise(x, {1}, {4});
+  const Value z = normalize(x, {1}, {4});
   EXPECT_EQ(run(program, z, inputs, none).data, (std::vector<double>{0, 1, -0.25, 4.75}));
 }
 

@@ -5,20 +5,20 @@
 
 namespace trireme::models {
 
-Value skip_gram(const IdField& centre, const IdField& candidates, SkipGramOptions options,
+Value skip_gram(const IdField& center, const IdField& candidates, SkipGramOptions options,
                 SourceLocation where) {
-  Model model(first_ids({centre, candidates}, "skip_gram"), "skip_gram", options.name, where);
-  const std::vector<IdField> fields = checked(model, {centre, candidates}, where);
+  Model model(first_ids({center, candidates}, "skip_gram"), "skip_gram", options.name, where);
+  const std::vector<IdField> fields = checked(model, {center, candidates}, where);
   const Value &word = fields[0].ids, &others = fields[1].ids;
   model.require(options.width > 0, "width must be at least 1");
-  model.require(word.rank() == 1, "the centre must be one id for each example, [batch]");
+  model.require(word.rank() == 1, "the center must be one id for each example, [batch]");
   model.require(others.rank() == 1 || others.rank() == 2,
                 "candidates must be ids [batch, n], or sequences of ids");
   const auto vectors = [&](const IdField& field, std::int64_t width, const Initializer& init,
                            const char* name) {
     return nn::embedding_of_checked(field.ids,
-                                    {.rows = field.rows,
-                                     .width = width,
+                                    {.num_embeddings = field.rows,
+                                     .dim = width,
                                      .weight_init = init,
                                      .sparse_gradient = options.sparse_gradient,
                                      .name = name},

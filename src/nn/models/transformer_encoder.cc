@@ -19,8 +19,8 @@ Sequence embedded(Model& model, const Value& ids, const TransformerEncoderOption
   model.require(options.width > 0 && options.rows > 0, "ids need a width and rows of their table",
                 "set .rows to the number of different ids: {.width = 64, .rows = 1000}");
   const Value steps = nn::embedding(ids,
-                                    {.rows = options.rows,
-                                     .width = options.width,
+                                    {.num_embeddings = options.rows,
+                                     .dim = options.width,
                                      .weight_init = options.embedding_init,
                                      .sparse_gradient = options.sparse_gradient,
                                      .padding_row = options.padding_id},
@@ -63,12 +63,11 @@ Value with_positions(Model& model, const Value& x, const TransformerEncoderOptio
   if (options.positions == Positions::none) return x;
   if (options.positions == Positions::sinusoidal) return nn::add_sinusoidal_positions(x, where);
   const bool has_constant_steps = x.dim(1).is_constant();
-  model.require(
-      options.most_steps > 0 || has_constant_steps,
-      "learned positions need most_steps, because the input's number of steps is a symbol",
-      "{.most_steps = 512}");
-  const std::int64_t max_steps = options.most_steps > 0 ? options.most_steps : x.dim(1).constant();
-  return nn::add_learned_positions(x, {.most_steps = max_steps}, where);
+  model.require(options.max_steps > 0 || has_constant_steps,
+                "learned positions need max_steps, because the input's number of steps is a symbol",
+                "{.max_steps = 512}");
+  const std::int64_t max_steps = options.max_steps > 0 ? options.max_steps : x.dim(1).constant();
+  return nn::add_learned_positions(x, {.max_steps = max_steps}, where);
 }
 
 // Selects step 0 by comparing step numbers, because slice() requires that there is a step.
@@ -76,7 +75,7 @@ Value first_step(Model& model, const Value& x, const SourceLocation& where) {
   const Value number = model.make(
       "iota", {{"axis", std::int64_t{0}}, {"dtype", DType::i32}, {"shape", Shape{x.dim(1)}}});
   const Value is_first = nn::spread(equal(number, 0.0, where), x, {1});
-  return sum(select(is_first, x, 0.0, where), {.axes = {1}}, where);
+  return sum(trireme::where(is_first, x, 0.0, where), {.axes = {1}}, where);
 }
 
 Value pooled(Model& model, const Sequence& sequence, Pooling pooling, const SourceLocation& where) {
@@ -84,7 +83,7 @@ Value pooled(Model& model, const Sequence& sequence, Pooling pooling, const Sour
   if (pooling == Pooling::first) return first_step(model, x, where);
   if (!sequence.key_mask) return mean(x, {.axes = {1}}, where);
   const Value counted = nn::spread(sequence.key_mask, x, {0, 1});
-  const Value total = sum(select(counted, x, 0.0, where), {.axes = {1}}, where);
+  const Value total = sum(trireme::where(counted, x, 0.0, where), {.axes = {1}}, where);
   const Value count =
       sum(cast(sequence.key_mask, {.dtype = x.dtype()}, where), {.axes = {1}, .keep = true}, where);
   return total / maximum(count, 1.0, where);
@@ -93,6 +92,7 @@ Value pooled(Model& model, const Sequence& sequence, Pooling pooling, const Sour
 }  // namespace
 
 Value transformer_encoder(const Value& x, TransformerEncoderOptions options, SourceLocation where) {
+  options.most_steps.apply_to(options.max_steps);
   Model model(x, "transformer", options.name, where);
   Sequence sequence = steps_of(model, x, options, where);
   sequence.steps = with_positions(model, sequence.steps, options, where);

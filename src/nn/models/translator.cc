@@ -32,7 +32,8 @@ struct Build {
   Value dropped(const Value& x) const { return nn::dropout(x, {.rate = options.dropout}, where); }
   Value embedded(const Value& ids, std::int64_t rows) const {
     return nn::embedding(
-        ids, {.rows = rows, .width = options.width, .sparse_gradient = options.sparse_gradient},
+        ids,
+        {.num_embeddings = rows, .dim = options.width, .sparse_gradient = options.sparse_gradient},
         where);
   }
   Value linear(const Value& x, std::int64_t units, const nn::Activation& activation = {}) const {
@@ -59,7 +60,7 @@ EncodedSource encode_with_gru(const Build& b, const Value& source) {
 Value decode_step_with_gru(const Build& b, const EncodedSource& source, nn::Step& step,
                            const Value& id) {
   const Value source_states = step.static_input(source.states, b.where);
-  const Value h = step.memory({.init = source.summary}, b.where);
+  const Value h = step.state({.init = source.summary}, b.where);
   const Value context =
       nn::multi_head_attention(h, source_states, source_states, {.heads = 1}, b.where);
   const Value x = b.dropped(b.embedded(id, b.options.rows));
@@ -99,7 +100,7 @@ Value decode_with_transformer(const Build& b, const Value& source_states, const 
   if (step == nullptr) {
     positions = sequence::positions(ids, b.where);
   } else {
-    positions = step->memory({.dtype = DType::i64}, b.where);
+    positions = step->state({.dtype = DType::i64}, b.where);
     step->update(positions, positions + 1.0, b.where);
   }
   const Value x = embed_with_positions(b, ids, b.options.rows, positions);

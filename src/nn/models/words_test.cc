@@ -34,15 +34,15 @@ RefTensors noisy(const Program& program) {
 
 TEST(SkipGram, ScoresEachCandidateOfAWord) {
   Program program;
-  const Value centre = program.input("centre", i64, {batch});
+  const Value center = program.input("center", i64, {batch});
   const Value candidates = program.input("candidates", i64, {batch, 3});
-  const Value y = skip_gram({centre, 4}, {candidates, 5}, {.width = 2});
+  const Value y = skip_gram({center, 4}, {candidates, 5}, {.width = 2});
   EXPECT_EQ(y.shape(), (Shape{batch, 3}));
   const RefTensor first = first_values(program).at("skip_gram_0/candidates.weight");
   EXPECT_EQ(first.data, std::vector<double>(5 * 2, 0));
   RefTensors p = noisy(program);
   const std::vector<double> words{3, 0}, others{4, 0, 1, 2, 2, 3};
-  const RefTensors inputs{{"centre", tensor({2}, words)}, {"candidates", tensor({2, 3}, others)}};
+  const RefTensors inputs{{"center", tensor({2}, words)}, {"candidates", tensor({2, 3}, others)}};
   const RefTensor scores = nn::run(program, y, inputs, p);
   for (std::size_t i = 0; i < others.size(); ++i) {
     const double expected = score(p, static_cast<std::size_t>(words[i / 3]),
@@ -53,14 +53,14 @@ TEST(SkipGram, ScoresEachCandidateOfAWord) {
 
 TEST(SkipGram, ScoresPathsOfAnyLength) {
   Program program;
-  const Value centre = program.input("centre", i64, {batch});
+  const Value center = program.input("center", i64, {batch});
   const Value nodes = program.input("nodes", i64, ragged());
-  const Value y = skip_gram({centre, 4}, {nodes, 5}, {.width = 2, .bias = true});
+  const Value y = skip_gram({center, 4}, {nodes, 5}, {.width = 2, .bias = true});
   EXPECT_EQ(y.shape(), (Shape{Dim("nodes")}));
   RefTensors p = noisy(program);
   const std::vector<double> words{3, 0, 1}, others{4, 0, 2};
   const std::size_t owner[] = {3, 3, 1};  // the second word has no nodes
-  const RefTensors inputs{{"centre", tensor({3}, words)},
+  const RefTensors inputs{{"center", tensor({3}, words)},
                           {"nodes", tensor({3}, others)},
                           {"nodes.splits", tensor({4}, {0, 2, 2, 3})}};
   const RefTensor scores = nn::run(program, y, inputs, p);
@@ -100,7 +100,7 @@ TEST(Tagger, HasTheParametersOfItsLayers) {
   Sentences full;
   TaggerOptions full_options = options;
   full_options.layers = 1, full_options.context = 4, full_options.mark_width = 2,
-  full_options.most_distance = 3;
+  full_options.max_distance = 3;
   tagger({{full.words, 11}, {full.tags, 8}}, full.position, full_options);
   const std::int64_t embedded = 6 + 3;
   EXPECT_EQ(trainable(full.program),
@@ -111,7 +111,7 @@ TEST(ModelsOfWords, RejectInvalidArguments) {
   Sentences s;
   const Value row = s.program.input("row", f32, {batch, 2});
   const Value near = s.program.input("near", i64, {batch, 2});
-  EXPECT_THAT(refusal_here([&] { skip_gram({near, 5}, {near, 5}, {}); }), HasSubstr("centre"));
+  EXPECT_THAT(refusal_here([&] { skip_gram({near, 5}, {near, 5}, {}); }), HasSubstr("center"));
   EXPECT_THAT(refusal_here([&] { skip_gram({s.position, 5}, {row, 5}, {}); }),
               HasSubstr("field 1 is not ids"));
   EXPECT_THAT(refusal_here([&] { skip_gram({s.position, 5}, {near, 5}, {.width = 0}); }),

@@ -18,20 +18,20 @@ data::Dataset apply(const data::Dataset& dataset, const Choice& choice, std::uin
     table.done();
     return dataset.flip({.probability = probability, .seed = seed});
   }
-  if (choice.name == "colour_jitter") {
+  if (choice.name == "color_jitter") {
     data::JitterOptions options{.seed = seed};
     options.brightness = table.number("brightness", options.brightness);
     options.contrast = table.number("contrast", options.contrast);
     options.saturation = table.number("saturation", options.saturation);
     table.done();
-    return dataset.colour_jitter(options);
+    return dataset.color_jitter(options);
   }
   if (choice.name == "cutout") {
     const std::int64_t size = table.required_size("size");
     table.done();
     return dataset.cutout(size, {.seed = seed});
   }
-  fail_unknown(choice, "augmentation", {"random_crop", "flip", "colour_jitter", "cutout"});
+  fail_unknown(choice, "augmentation", {"random_crop", "flip", "color_jitter", "cutout"});
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ data::Dataset open_csv(Table& table, const std::string& directory) {
   options.missing_word = table.text("missing_word", "");
   options.fit = table.text("fit", "");
   if (!options.fit.empty()) options.fit = path_in(directory, options.fit);
-  options.standardise = table.boolean("standardise", false);
+  options.standardize = table.boolean("standardize", false);
   options.header = table.boolean("header", true);
   const std::string separator = table.text("separator", ",");
   if (separator.size() != 1) fail_at(*table.node("separator"), "must be one character");
@@ -112,13 +112,13 @@ data::Dataset open_records(Table& table, const std::string& directory) {
 
 data::Dataset open_made_clicks(Table& table) {
   data::ClickOptions options;
-  options.examples = table.integer("made_clicks", options.examples);
+  options.examples = table.integer("synthetic_clicks", options.examples);
   options.first = table.integer("first", options.first);
   options.ids = table.integer("ids", options.ids, 2);
   options.exponent = table.number("exponent", options.exponent);
   options.seed = static_cast<std::uint64_t>(table.integer("seed", 1));
   table.done();
-  return data::made_clicks(options);
+  return data::synthetic_clicks(options);
 }
 
 }  // namespace
@@ -137,10 +137,10 @@ data::Dataset open_dataset(const Node& node, const std::string& directory) {
   if (table.has("records")) return open_records(table, directory);
   if (table.has("libsvm")) return open_libsvm(table, directory);
   if (table.has("images")) return open_idx(table, directory);
-  if (table.has("made_clicks")) return open_made_clicks(table);
+  if (table.has("synthetic_clicks")) return open_made_clicks(table);
   fail_at(node,
           "must name a data set (\"mnist/train\"), or be a table with csv, images, libsvm, folder, "
-          "records, texts or made_clicks");
+          "records, texts or synthetic_clicks");
 }
 
 namespace {

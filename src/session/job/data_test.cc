@@ -74,8 +74,8 @@ TEST_F(JobData, ShufflingChangesTheOrderOfATrainingPartButNotWhatIsInIt) {
 
 TEST(JobMadeClicks, TrainWhatTakesManyColumns) {
   Job job = Job::parse(
-      "[data]\ntrain = { made_clicks = 200, ids = 50, seed = 2 }\n"
-      "test = { made_clicks = 60, first = 200, ids = 50, seed = 2 }\nbatch = 50\n"
+      "[data]\ntrain = { synthetic_clicks = 200, ids = 50, seed = 2 }\n"
+      "test = { synthetic_clicks = 60, first = 200, ids = 50, seed = 2 }\nbatch = 50\n"
       "[model]\nname = \"deepfm\"\nwidth = 2\nhidden = [4]\n"
       "[train]\nloss = \"binary_cross_entropy\"\nmetrics = [\"auc\"]\n",
       "clicks.toml");

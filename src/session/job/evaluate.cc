@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "session/job/model.h"
+#include "session/job/renamed_keys.h"
 #include "session/metrics/sum.h"
 #include "session/model/model_folder.h"
 
@@ -93,6 +94,7 @@ class Evaluation {
                                 : classes ? R"({"loss": "cross_entropy"})"
                                           : R"({"loss": "mse"})",
                                 kModelFile);
+    job::use_new_keys(measured_, "train");
     settings_.loss = measured_.find("loss");
     settings_.metrics = measured_.find("metrics");
     if (settings_.loss == nullptr) job::fail_at(measured_, "\"measured\" has no \"loss\"");

@@ -11,6 +11,7 @@
 #include "ir/program.h"
 #include "session/job/distribution.h"
 #include "session/job/model.h"
+#include "session/job/renamed_keys.h"
 #include "session/job/resolve.h"
 #include "session/job/settings.h"
 #include "session/job/text.h"
@@ -57,6 +58,9 @@ Job::State::State(job::Node root_in, const std::string& path, const JobOptions& 
       options(options_in),
       program(name.empty() ? "job" : job::identifier(name)) {
   for (const std::string& setting : options.set) job::override_value(root, setting);
+  for (const std::string& warning : job::use_new_keys(root)) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
   settings = job::read_settings(root);
   if (options.seed) settings.seed = *options.seed;
   if (!options.run.empty()) settings.output.run = options.run;

@@ -128,7 +128,7 @@ Json model_table() {
           {"properties",
            {{"name", text("a model of the bank")},
             {"program", text("file with the text of a Program")},
-            {"normalise", {{"type", "object"}}}}},
+            {"normalize", {{"type", "object"}}}}},
           {"if", {{"not", {{"required", Json::array({"name"})}}}}},
           {"then",
            {{"properties",

@@ -20,10 +20,10 @@ void set_from_data(nn::LinearOptions& o, const Value&, const Hints& hints) {
   o.units = hints.classes;
 }
 void set_from_data(nn::EmbeddingOptions& o, const Value&, const Hints& hints) {
-  o.rows = hints.ids;
+  o.num_embeddings = hints.ids;
 }
 void set_from_data(nn::LearnedPositionsOptions& o, const Value& x, const Hints&) {
-  if (x.rank() == 3 && x.dim(1).is_constant()) o.most_steps = x.dim(1).constant();
+  if (x.rank() == 3 && x.dim(1).is_constant()) o.max_steps = x.dim(1).constant();
 }
 
 using Apply = std::function<Value(Table&, const Value&, const Hints&)>;

@@ -55,7 +55,7 @@ TEST(JobLayers, OfSequences) {
 
 TEST(JobLayers, OfSequencesOfDifferentLengths) {
   const auto made = [](const std::string& layers) {
-    const Node root = parse_toml("all = [{ embedding = { width = 4 } }, " + layers + "]", "x.toml");
+    const Node root = parse_toml("all = [{ embedding = { dim = 4 } }, " + layers + "]", "x.toml");
     Program program;
     return apply_layers(*root.find("all"), program.input("x", i64, ragged()), {.ids = 9}).shape();
   };
@@ -73,7 +73,7 @@ TEST(JobLayers, OfSequencesOfDifferentLengths) {
             (Shape{batch, 5}));
   EXPECT_EQ(made("\"sinusoidal_positions\", { transformer_encoder = { heads = 2, layers = 1 } }"),
             (Shape{rows, 4}));
-  EXPECT_EQ(made("{ learned_positions = { most_steps = 50 } }, \"sequence_max\""),
+  EXPECT_EQ(made("{ learned_positions = { max_steps = 50 } }, \"sequence_max\""),
             (Shape{batch, 4}));
   EXPECT_THAT(error_of([&] { made("{ lstm = { layers = 2 } }"); }),
               HasSubstr("\"units\" is missing"));

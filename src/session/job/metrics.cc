@@ -35,7 +35,7 @@ constexpr Known kMetrics[] = {
     {"rmse", false},
     {"streaming_auc", true},
     {"streaming_auc_error", false},
-    {"top_k", true},
+    {"top_k_accuracy", true},
 };
 
 std::vector<std::string> known_names() {
@@ -136,9 +136,9 @@ Metric of_numbers(const Choice& choice, const Network& network) {
 }
 
 Metric of_classes(const Choice& choice, Table& table, const Network& network) {
-  if (choice.name == "top_k") {
+  if (choice.name == "top_k_accuracy") {
     if (network.task != Task::classes) fail_task(choice, network.task, "classes");
-    return top_k(network.logits, network.target, static_cast<int>(table.size("k", 5)));
+    return top_k_accuracy(network.logits, network.target, static_cast<int>(table.size("k", 5)));
   }
   if (choice.name == "perplexity") {
     if (network.task != Task::classes) fail_task(choice, network.task, "classes");
@@ -177,7 +177,8 @@ Metric build_metric(const Node& node, const Network& network) {
   } else if (network.task == Task::labels) {
     if (name != "accuracy") fail_task(choice, network.task, "another kind");
     metric = label_accuracy(network);
-  } else if (name == "accuracy" || name == "log_loss" || name == "perplexity" || name == "top_k") {
+  } else if (name == "accuracy" || name == "log_loss" || name == "perplexity" ||
+             name == "top_k_accuracy") {
     metric = of_classes(choice, table, network);
   } else if (name == "precision") {
     metric = counted(choice, table, network, precision, binary_precision);
@@ -249,8 +250,9 @@ std::vector<Metric> build_metrics(const Settings& settings, const Network& netwo
 void check_metrics(const Settings& settings) {
   if (settings.metrics == nullptr) return;
   if (settings.metrics->kind != Node::Kind::list) {
-    fail_at(*settings.metrics, "must be a list, such as [\"auc\", { top_k = { k = 5 } }], but is " +
-                                   kind_text(*settings.metrics));
+    fail_at(*settings.metrics,
+            "must be a list, such as [\"auc\", { top_k_accuracy = { k = 5 } }], but is " +
+                kind_text(*settings.metrics));
   }
   const std::vector<std::string> names = known_names();
   for (const Node& node : settings.metrics->items) {

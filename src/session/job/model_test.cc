@@ -127,10 +127,10 @@ TEST(JobModel, TheTargetSaysHowManyNumbersThereAre) {
 
 TEST(JobModel, PicturesAreNormalisedForLayersToo) {
   const Built built(
-      "normalise = { mean = 0.5, deviation = [1, 2, 3] }\n"
+      "normalize = { mean = 0.5, stddev = [1, 2, 3] }\n"
       "layers = [\"flatten\", { linear = { units = 10 } }]",
       kPictures, "cross_entropy");
-  EXPECT_THAT(built.program.str(), HasSubstr("normalise_0"));
+  EXPECT_THAT(built.program.str(), HasSubstr("normalize_0"));
   EXPECT_EQ(built.network.layers, 2);
 }
 

@@ -61,7 +61,7 @@ Value tagger(Table& table, const std::vector<Feed>& feeds, std::int64_t classes)
   if (position) {
     options.context = table.sizes("context", {options.context}, 1)[0];
     options.mark_width = table.sizes("mark_width", {options.mark_width}, 1)[0];
-    options.most_distance = table.size("most_distance", options.most_distance);
+    options.max_distance = table.size("max_distance", options.max_distance);
   }
   options.sparse_gradient = table.boolean("sparse_gradient", options.sparse_gradient);
   options.decay_biases = table.boolean("decay_biases", true);

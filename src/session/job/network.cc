@@ -85,14 +85,14 @@ void check_classes(const Network& network, const Node& model) {
                       network.logits.str()));
 }
 
-// [model] normalise, of pictures.
-Value normalised(const Node& node, const Value& x) {
+// [model] normalize, of pictures.
+Value normalized(const Node& node, const Value& x) {
   Table table(node);
   const std::vector<double> mean = table.numbers("mean", {0});
-  const std::vector<double> deviation = table.numbers("deviation", {1});
+  const std::vector<double> stddev = table.numbers("stddev", {1});
   table.done();
   const LineGuard line(*x.get()->program, node);
-  return models::normalise(x, mean, deviation);
+  return models::normalize(x, mean, stddev);
 }
 
 // How many numbers the network must give for one example; 0 if nothing says it.
@@ -119,7 +119,7 @@ Value build_logits(Program& program, const Settings& settings, const Columns& co
   const Node* name = model.node("name");
   // Beside a name it is a key of that model.
   const Node* layers = name != nullptr ? nullptr : model.node("layers");
-  const Node* normalise = model.node("normalise");
+  const Node* normalize = model.node("normalize");
   if ((layers != nullptr) + (file != nullptr) + (name != nullptr) != 1) {
     fail_at(*settings.model,
             "needs one of a list of layers, name = \"resnet20\" or program = \"file\"");
@@ -127,12 +127,12 @@ Value build_logits(Program& program, const Settings& settings, const Columns& co
   if (file != nullptr) program = read_program_file(*file, directory);
   std::vector<Feed> feeds = feeds_for(program, columns, *settings.data.train);
   if (file != nullptr) {
-    if (normalise != nullptr) fail_at(*normalise, "is no part of a program that is in a file");
+    if (normalize != nullptr) fail_at(*normalize, "is no part of a program that is in a file");
     model.done();
     if (program.outputs().size() != 1) fail_at(*file, "the program must return one value");
     return program.outputs()[0];
   }
-  if (normalise != nullptr) feeds[0].value = normalised(*normalise, feeds[0].value);
+  if (normalize != nullptr) feeds[0].value = normalized(*normalize, feeds[0].value);
   if (layers != nullptr) {
     model.done();
     network.layers = static_cast<int>(layers->items.size());

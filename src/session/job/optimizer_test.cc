@@ -37,8 +37,8 @@ TEST(JobOptimizer, NamesAndKeys) {
   EXPECT_EQ(std::get<DecayedAdagrad>(optimizer("\"decayed_adagrad\"")).decay, 0.95);
   EXPECT_EQ(std::get<Adadelta>(optimizer("{ adadelta = { decay = 0.5 } }")).decay, 0.5);
   const auto rmsprop = std::get<RmsProp>(
-      optimizer("{ rmsprop = { centred = true, momentum = 0.9, weight_decay = 0.1 } }"));
-  EXPECT_TRUE(rmsprop.centred);
+      optimizer("{ rmsprop = { centered = true, momentum = 0.9, weight_decay = 0.1 } }"));
+  EXPECT_TRUE(rmsprop.centered);
   EXPECT_EQ(rmsprop.momentum, 0.9);
   EXPECT_EQ(rmsprop.weight_decay, 0.1);
   EXPECT_EQ(std::get<Adam>(optimizer("{ adam = { beta1 = 0.5 } }")).beta1, 0.5);
@@ -123,7 +123,7 @@ TEST(JobOptimizer, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal("optimizer = \"rmsprob\""), HasSubstr("did you mean \"rmsprop\"?"));
   EXPECT_THAT(refusal("optimizer = { rmsprop = { centered = true } }"),
               HasSubstr("x.toml:8: train.optimizer.rmsprop.centered: unknown key; did you mean "
-                        "\"centred\"?"));
+                        "\"centered\"?"));
   EXPECT_THAT(refusal("optimizer = { ftrl = { weight_decay = 1 } }"), HasSubstr("unknown key"));
   EXPECT_THAT(refusal("optimizer = { adam = { beta2 = 1.5 } }"), HasSubstr("must be in [0, 1)"));
   EXPECT_THAT(refusal("optimizer = { ftrl = { l1 = -1 } }"), HasSubstr("must not be negative"));

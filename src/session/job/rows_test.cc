@@ -55,7 +55,7 @@ class JobRows : public testing::Test {
   }
 
   static constexpr const char* kRowByRow =
-      "{ embedding = { width = 4, rows = 9 } }, { linear = { units = 3 } }";
+      "{ embedding = { dim = 4, num_embeddings = 9 } }, { linear = { units = 3 } }";
   data::TestDirectory directory_;
 };
 
@@ -71,7 +71,7 @@ TEST_F(JobRows, EachRowLearnsItsTarget) {
 
 TEST_F(JobRows, ASavedModelIsMeasuredAndPredictsRowByRow) {
   Job learns = job("",
-                   "{ embedding = { width = 3, rows = 9 } }, { lstm = { units = 3 } }, "
+                   "{ embedding = { dim = 3, num_embeddings = 9 } }, { lstm = { units = 3 } }, "
                    "{ linear = { units = 3 } }");
   learns.trainer().fit(learns.train_data(), {.epochs = 1, .progress = false});
   const std::string path = directory_.path() + "/model";
@@ -111,7 +111,7 @@ TEST_F(JobRows, SequencesThatDifferAreRefused) {
 
 TEST_F(JobRows, ANetworkThatPoolsIsRefused) {
   EXPECT_THAT(refusal("",
-                      "{ embedding = { width = 4, rows = 9 } }, \"sequence_max\", "
+                      "{ embedding = { dim = 4, num_embeddings = 9 } }, \"sequence_max\", "
                       "{ linear = { units = 3 } }"),
               HasSubstr("there is a target for each row of \"words\", %label : i64[words], but the "
                         "network ends in"));

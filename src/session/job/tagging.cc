@@ -64,7 +64,7 @@ RandomField random_field(const Node& loss, Value scores, Value target,
     pairs.transition = pairs.transition + forbidden;
     field.constants.emplace(forbidden.name().substr(1), forbidden_pairs(names));
   }
-  const Value label = select(target < static_cast<double>(count), target, 0.0);
+  const Value label = trireme::where(target < static_cast<double>(count), target, 0.0);
   field.loss = mean(nn::crf_loss(scores, label, pairs));
   field.tags = nn::crf_decode(scores, pairs).tags;
   return field;

@@ -56,7 +56,8 @@ text::Encoder make_encoder(const data::Corpus& corpus, const std::string& field,
   for (const std::string& text : corpus.field(field)) {
     for (std::string& line : text::lines(text)) lines.push_back(std::move(line));
   }
-  return text::Encoder(text::SubwordModel::train(lines, *cutting.subwords), cutting.tokens.most);
+  return text::Encoder(text::SubwordModel::train(lines, *cutting.subwords),
+                       cutting.tokens.max_tokens);
 }
 
 bool has(const data::Corpus& corpus, const char* field) {
@@ -124,7 +125,7 @@ const text::Encoder& TextReader::encoder(const data::Corpus& corpus, const std::
 
 data::Dataset TextReader::classified(const data::Corpus& corpus, Table& table) {
   Cutting cutting = read_cutting(table);
-  cutting.tokens.most = table.integer("most", 0, 0);
+  cutting.tokens.max_tokens = table.integer("max_tokens", 0, 0);
   if (!cutting.subwords) {
     cutting.tokens.grams = table.integer("grams", 1, 1);
     cutting.tokens.distinct = table.boolean("distinct", false);
@@ -154,7 +155,7 @@ data::Dataset TextReader::tagged(const data::Corpus& corpus, Table& table) {
 
 data::Dataset TextReader::translated(const data::Corpus& corpus, Table& table) {
   Cutting cutting = read_cutting(table);
-  cutting.tokens.most = table.integer("most", 0, 0);
+  cutting.tokens.max_tokens = table.integer("max_tokens", 0, 0);
   table.done();
   const text::Encoder& source = encoder(corpus, "source", "source", cutting);
   return data::translated_texts(corpus, source, encoder(corpus, "target", "target", cutting));

@@ -19,7 +19,7 @@ std::string text_of(const std::string& data, const std::string& layers,
 }
 
 const char* const kLayers =
-    "{ embedding = { width = 4 } }, { sequence_conv = { units = 3 } }, \"sequence_max\", "
+    "{ embedding = { dim = 4 } }, { sequence_conv = { units = 3 } }, \"sequence_max\", "
     "{ linear = { units = 2 } }";
 
 std::string refusal(const std::string& text, ErrorKind kind = ErrorKind::data) {
@@ -78,7 +78,7 @@ TEST(JobText, MistakesNameTheLine) {
               HasSubstr("job.toml:4: data.text"));
   EXPECT_THAT(refusal(text_of("batch = 3\nbatch_tokens = 100\n", kLayers)),
               HasSubstr("leave data.batch and data.bucket out"));
-  EXPECT_THAT(refusal(text_of("", "{ embedding = { width = 4 } }, { linear = { units = 2 } }"),
+  EXPECT_THAT(refusal(text_of("", "{ embedding = { dim = 4 } }, { linear = { units = 2 } }"),
                       ErrorKind::usage),
               HasSubstr("cross_entropy"));
   EXPECT_THAT(refusal("[data]\ntrain = \"sentence_polarity/train\"\n[model]\nname = \"mlp\"\n"

@@ -60,7 +60,7 @@ const char* const kCrossEntropy = "loss = \"cross_entropy\"\nmetrics = [\"perple
 
 TEST(JobWords, TheNextCharacter) {
   Trained job(running(20), "tokens = \"bytes\", next = true, length = 40, test_length = 100",
-              "layers = [{ embedding = { width = 8 } }, { lstm = { units = 12 } }, \"linear\"]",
+              "layers = [{ embedding = { dim = 8 } }, { lstm = { units = 12 } }, \"linear\"]",
               kCrossEntropy);
   EXPECT_EQ(job.dataset.size(), 8);
   EXPECT_EQ(job.network.logits.shape(), (Shape{Dim("text"), 256}));
@@ -75,7 +75,7 @@ TEST(JobWords, TheNextCharacter) {
 
 TEST(JobWords, TheNextWordOfTwo) {
   Trained job(running(20), "tokens = \"split\", ngrams = 3",
-              "layers = [{ embedding = { width = 4 } }, \"flatten\", \"linear\"]", kCrossEntropy);
+              "layers = [{ embedding = { dim = 4 } }, \"flatten\", \"linear\"]", kCrossEntropy);
   EXPECT_EQ(job.network.logits.shape(), (Shape{batch, 5}));  // <unk> too
   EXPECT_EQ(job.columns.target.words.size(), 5u);
   EXPECT_LT(job.fit(10)["perplexity"], 1.2);
@@ -92,7 +92,7 @@ TEST(JobWords, PairsWithNoiseAndInATree) {
                "loss = \"binary_cross_entropy\"");
   EXPECT_EQ(tree.network.logits.shape(), (Shape{Dim("candidates")}));
   EXPECT_EQ(trainable_elements(tree.program), 5 * 4 + 4 * 4 + 4);  // one node less than words
-  // Each word has two neighbours of equal frequency: the logarithm of 2 over a path of 2 or 3
+  // Each word has two neighbors of equal frequency: the logarithm of 2 over a path of 2 or 3
   // nodes.
   EXPECT_LT(tree.fit(10)["loss"], 0.45);
 }
@@ -145,7 +145,7 @@ TEST(JobWords, ATaggerSeesItsOwnSentence) {
   const Value words = program.input("words", i64, ragged());
   const Value position = program.input("position", i64, {batch});
   models::TaggerOptions options{.classes = 3, .width = 4, .units = 3, .layers = 1};
-  options.context = 5, options.mark_width = 2, options.most_distance = 2;
+  options.context = 5, options.mark_width = 2, options.max_distance = 2;
   const Value scores = models::tagger({{words, 9}}, position, options);
   Session session(program);
   const auto run = [&](const Ids& sentences, std::vector<std::int64_t> positions) {
@@ -184,7 +184,7 @@ TEST(JobWords, WhatMakesNoSenseIsForbidden) {
 }
 
 TEST(JobWords, MistakesNameTheLine) {
-  const std::string layers = "layers = [{ embedding = { width = 8 } }, \"linear\"]";
+  const std::string layers = "layers = [{ embedding = { dim = 8 } }, \"linear\"]";
   const auto refusal = [&](const data::Corpus& corpus, const std::string& text,
                            const std::string& model, const std::string& train) {
     return error_of(ErrorKind::data, [&] { Trained(corpus, text, model, train); });
@@ -210,10 +210,10 @@ TEST(JobWords, MistakesNameTheLine) {
   EXPECT_THAT(refusal(running(2), "ngrams = 3", "name = \"skip_gram\"", kCrossEntropy),
               HasSubstr("skip_gram takes two columns of ids, the word and its candidates; the data "
                         "have 1"));
-  EXPECT_THAT(refusal(running(2), "ngrams = 3",
-                      "layers = [{ embedding = { width = 8 } }, \"flatten\", \"linear\"]",
-                      "loss = \"crf\""),
-              HasSubstr("column \"next\" is not ragged"));
+  EXPECT_THAT(
+      refusal(running(2), "ngrams = 3",
+              "layers = [{ embedding = { dim = 8 } }, \"flatten\", \"linear\"]", "loss = \"crf\""),
+      HasSubstr("column \"next\" is not ragged"));
   EXPECT_THAT(refusal(running(2), "next = true", layers,
                       "loss = \"cross_entropy\"\nmetrics = [\"chunk_f1\"]"),
               HasSubstr("needs labels with names such as \"B-ARG0\""));

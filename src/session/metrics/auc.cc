@@ -68,8 +68,8 @@ Value histogram(Value score, Value label, const StreamingAucOptions& options) {
   const Value fits = logical_or(positive, trireme::equal(y, 0.0));
   const Value good = logical_and(logical_not(nan), fits);
   const Value place = clamp((x - options.low) * (bins / (options.high - options.low)), 0, bins - 1);
-  const Value bin = select(good, cast(place, {.dtype = i64}), bins);
-  const Value second = select(good, positive, logical_not(nan));
+  const Value bin = trireme::where(good, cast(place, {.dtype = i64}), bins);
+  const Value second = trireme::where(good, positive, logical_not(nan));
   const Value columns =
       stack({cast(logical_not(second), {.dtype = f32}), cast(second, {.dtype = f32})}, 1);
   return scatter_add(bin, columns, {.rows = {options.bins + 1}});
@@ -100,7 +100,7 @@ Areas areas_of(const Tensor& all) {
 
 Value checked_histogram(const char* metric, Value score, Value label,
                         const StreamingAucOptions& options, const SourceLocation& where) {
-  const nn::At at(score, metric, where);
+  const nn::LocationScope at(score, metric, where);
   check_pairs(metric, score, label);
   constexpr std::int64_t kMaxBins = 1 << 24;
   if (options.bins < 1 || options.bins > kMaxBins) {
@@ -116,7 +116,7 @@ Value checked_histogram(const char* metric, Value score, Value label,
 }  // namespace
 
 Metric auc(Value score, Value label, SourceLocation where) {
-  const nn::At at(score, "auc", where);
+  const nn::LocationScope at(score, "auc", where);
   check_pairs("auc", score, label);
   const Value pair = stack({flat(score), flat(cast(label, {.dtype = score.dtype()}))}, 1);
   return {.name = "auc",

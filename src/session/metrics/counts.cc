@@ -75,7 +75,7 @@ std::string name_of(const std::string& stem, const ClassOptions& options) {
 
 Metric class_metric(const char* stem, Rate rate, Value logits, Value label,
                     const ClassOptions& options, const SourceLocation& where) {
-  const nn::At at(logits, stem, where);
+  const nn::LocationScope at(logits, stem, where);
   check_classes(stem, logits, label);
   if (!logits.dim(-1).is_constant()) {
     fail_usage(fmt::format("{}: the number of classes must be known: {}", stem, logits.str()));
@@ -113,7 +113,7 @@ Value binary_counts(Value score, Value label, double threshold) {
 
 Metric binary_metric(const char* name, Rate rate, Value score, Value label,
                      const BinaryOptions& options, const SourceLocation& where) {
-  const nn::At at(score, name, where);
+  const nn::LocationScope at(score, name, where);
   check_pairs(name, score, label);
   const auto finish = [name = std::string(name), rate](const Tensor& all) {
     const double* n = all.data<double>();

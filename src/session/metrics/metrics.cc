@@ -51,14 +51,14 @@ Metric accuracy(Value logits, Value label, SourceLocation where) {
 }
 
 // An example counts if fewer than k logits are larger than its label's.
-Metric top_k(Value logits, Value label, int k, SourceLocation where) {
-  check_classes("top_k", logits, label);
-  if (k < 1) fail_usage(fmt::format("top_k: k is {}, but must be at least 1", k));
+Metric top_k_accuracy(Value logits, Value label, int k, SourceLocation where) {
+  check_classes("top_k_accuracy", logits, label);
+  if (k < 1) fail_usage(fmt::format("top_k_accuracy: k is {}, but must be at least 1", k));
   const Value column = reshape(label, {.shape = with_ones(label.shape(), 1)}, where);
   const Value is_label =
       trireme::equal(column, numbers_along(logits, {logits.dim(-1)}, 0, where), where);
   const Value of_label =
-      sum(select(is_label, logits, 0.0, where), {.axes = {-1}, .keep = true}, where);
+      sum(trireme::where(is_label, logits, 0.0, where), {.axes = {-1}, .keep = true}, where);
   const Value larger = cast(less(of_label, logits, where), {.dtype = f32}, where);
   const Value count = sum(larger, {.axes = {-1}}, where);
   return {.name = fmt::format("top_{}_accuracy", k),

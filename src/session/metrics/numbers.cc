@@ -69,7 +69,7 @@ void check_pairs(std::string_view metric, Value score, Value label) {
 }
 
 Metric binary_accuracy(Value score, Value label, BinaryOptions options, SourceLocation where) {
-  const nn::At at(score, "binary_accuracy", where);
+  const nn::LocationScope at(score, "binary_accuracy", where);
   check_pairs("binary_accuracy", score, label);
   const Value predicted = less(options.threshold, score);
   const Value positive = trireme::equal(cast(label, {.dtype = f32}), 1.0);
@@ -79,7 +79,7 @@ Metric binary_accuracy(Value score, Value label, BinaryOptions options, SourceLo
 }
 
 Metric binary_log_loss(Value score, Value label, SourceLocation where) {
-  const nn::At at(score, "binary_log_loss", where);
+  const nn::LocationScope at(score, "binary_log_loss", where);
   check_pairs("binary_log_loss", score, label);
   const Value target = cast(label, {.dtype = score.dtype()});
   return {.name = "log_loss",
@@ -88,7 +88,7 @@ Metric binary_log_loss(Value score, Value label, SourceLocation where) {
 }
 
 Metric mean_average_precision(Value scores, Value relevant, SourceLocation where) {
-  const nn::At at(scores, "mean_average_precision", where);
+  const nn::LocationScope at(scores, "mean_average_precision", where);
   check_pairs("mean_average_precision", scores, relevant);
   if (scores.rank() != 2) {
     fail_usage("mean_average_precision: scores must be [batch, items], but are " + scores.str());
@@ -105,7 +105,7 @@ Metric mean_average_precision(Value scores, Value relevant, SourceLocation where
 }
 
 Metric rmse(Value predicted, Value target, SourceLocation where) {
-  const nn::At at(predicted, "rmse", where);
+  const nn::LocationScope at(predicted, "rmse", where);
   check_numbers("rmse", predicted, target);
   const Value d = difference(predicted, target);
   return {.name = "rmse",
@@ -115,13 +115,13 @@ Metric rmse(Value predicted, Value target, SourceLocation where) {
 }
 
 Metric mae(Value predicted, Value target, SourceLocation where) {
-  const nn::At at(predicted, "mae", where);
+  const nn::LocationScope at(predicted, "mae", where);
   check_numbers("mae", predicted, target);
   return {.name = "mae", .value = mean(abs(difference(predicted, target))), .larger_better = false};
 }
 
 Metric r2(Value predicted, Value target, SourceLocation where) {
-  const nn::At at(predicted, "r2", where);
+  const nn::LocationScope at(predicted, "r2", where);
   check_numbers("r2", predicted, target);
   const Value p = cast(predicted, {.dtype = f64}), t = cast(target, {.dtype = f64});
   const Value d = sub(p, t);

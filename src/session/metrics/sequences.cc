@@ -79,7 +79,7 @@ using Rate = double (ChunkCounts::*)() const;
 
 Metric chunk_metric(const char* name, Rate rate, Value predicted, Value right, Value splits,
                     ChunkOptions options, const SourceLocation& where) {
-  const nn::At at(predicted, name, where);
+  const nn::LocationScope at(predicted, name, where);
   check_packed(name, predicted, right, splits);
   if (options.tags.empty()) {
     fail_usage(fmt::format("{}: ids need the list of tags: set ChunkOptions::tags", name));
@@ -99,14 +99,14 @@ Metric chunk_metric(const char* name, Rate rate, Value predicted, Value right, V
 }  // namespace
 
 Metric perplexity(Value loss_per_token, SourceLocation where) {
-  const nn::At at(loss_per_token, "perplexity", where);
+  const nn::LocationScope at(loss_per_token, "perplexity", where);
   check_losses(loss_per_token);
   return perplexity_metric(sum(cast(loss_per_token, {.dtype = f64})),
                            dim_size(loss_per_token, {.dtype = f64}));
 }
 
 Metric perplexity(Value loss_per_token, Value weight, SourceLocation where) {
-  const nn::At at(loss_per_token, "perplexity", where);
+  const nn::LocationScope at(loss_per_token, "perplexity", where);
   check_losses(loss_per_token);
   if (loss_per_token.shape() != weight.shape()) {
     fail_usage(
@@ -117,7 +117,7 @@ Metric perplexity(Value loss_per_token, Value weight, SourceLocation where) {
   const Value counted = cast(weight, {.dtype = f64});
   // What does not count may be anything, even NaN.
   const Value losses =
-      select(trireme::equal(counted, 0.0), 0.0, cast(loss_per_token, {.dtype = f64}));
+      trireme::where(trireme::equal(counted, 0.0), 0.0, cast(loss_per_token, {.dtype = f64}));
   return perplexity_metric(sum(losses * counted), sum(counted));
 }
 

@@ -149,7 +149,7 @@ class Description {
     return {.kind = static_cast<text::TokenOptions::Kind>(kind - kTokenKinds.begin()),
             .lower_case = lower_case.get<bool>(),
             .grams = grams.get<std::int64_t>(),
-            .most = most.get<std::int64_t>(),
+            .max_tokens = most.get<std::int64_t>(),
             .distinct = distinct.get<bool>()};
   }
   std::int64_t number(const Json& object, const char* key) const {

@@ -84,13 +84,13 @@ void add_text(Json& port, const SaveOptions& options) {
   if (found == options.text.end()) return;
   const text::TokenOptions& tokens = found->second.tokens;
   if (found->second.subwords) {
-    port["text"] = {{"tokens", kSubwords}, {"most", tokens.most}};
+    port["text"] = {{"tokens", kSubwords}, {"most", tokens.max_tokens}};
     return;
   }
   port["text"] = {{"tokens", kTokenKinds.at(static_cast<std::size_t>(tokens.kind))},
                   {"lower_case", tokens.lower_case},
                   {"grams", tokens.grams},
-                  {"most", tokens.most},
+                  {"most", tokens.max_tokens},
                   {"distinct", tokens.distinct}};
 }
 

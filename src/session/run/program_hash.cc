@@ -1,6 +1,7 @@
 #include "session/run/program_hash.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -28,16 +29,29 @@ class Hasher {
   }
 
   std::string text(const ir::Op& op) {
-    std::string text = op.name() + "(";
+    const ir::OpDef& def = *op.def;
+    std::string text = (def.old_name.empty() ? def.name : def.old_name) + "(";
     for (const ir::Value* operand : op.operands) text += this->text(*operand) + ", ";
     text += ") {";
+    std::map<std::string, const Attribute*> attributes;
     for (const auto& [name, attribute] : op.attributes) {
-      text += name + " = " + print_attribute(attribute) + ", ";
+      attributes[old_name(def, name)] = &attribute;
+    }
+    for (const auto& [name, attribute] : attributes) {
+      text += name + " = " + print_attribute(*attribute) + ", ";
     }
     text += "} :";
     for (const auto& result : op.results) text += " " + result->type.str();
     for (const auto& nested : op.blocks) text += " " + block(*nested);
     return text;
+  }
+
+  // Checkpoints of the previous version have hashes with the names of that version.
+  static const std::string& old_name(const ir::OpDef& def, const std::string& name) {
+    for (const auto& [before, now] : def.old_attributes) {
+      if (now == name) return before;
+    }
+    return name;
   }
 
   std::unordered_map<const ir::Op*, std::string> hash_of_;

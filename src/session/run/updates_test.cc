@@ -28,7 +28,7 @@ int kernels_of(const Optimizer& optimizer, const UpdateOptions& options = {}) {
 TEST(Updates, AreOneKernelForEachParameter) {
   for (const Optimizer& optimizer : std::initializer_list<Optimizer>{
            Sgd{.weight_decay = 0.1}, Momentum{.nesterov = true}, Adagrad{}, DecayedAdagrad{},
-           Adadelta{}, RmsProp{.momentum = 0.9, .centred = true}, Lion{}, Ftrl{.l1 = 1}}) {
+           Adadelta{}, RmsProp{.momentum = 0.9, .centered = true}, Lion{}, Ftrl{.l1 = 1}}) {
     EXPECT_EQ(kernels_of(optimizer), 2) << "optimizer " << optimizer.index();
   }
   // And one for the number of the step and what follows from it.
@@ -123,8 +123,8 @@ TEST(Plateau, LowersTheRateOfTheNextSteps) {
   Net net;
   const data::Batches data = line().batch(90);
   // So slow that no epoch is better than the first by as much as the threshold.
-  const Schedule rate =
-      Schedule(1e-6).on_plateau({.factor = 0.5, .patience = 1, .threshold = 0.5, .least = 0.2});
+  const Schedule rate = Schedule(1e-6).on_plateau(
+      {.factor = 0.5, .patience = 1, .threshold = 0.5, .min_factor = 0.2});
   Trainer trainer(net.program, {.loss = net.loss, .optimizer = Sgd{.learning_rate = rate}});
   const auto state = [&](const char* what) {
     return trainer.session().parameter(std::string("optimizer.plateau_") + what).item<double>();

@@ -19,7 +19,7 @@ constexpr int kBarWidth = 20;
 constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
 constexpr auto kPlainInterval = std::chrono::seconds(10);
 
-bool colours_wanted() {
+bool colors_wanted() {
   const char* no_color = std::getenv("NO_COLOR");
   return no_color == nullptr || *no_color == '\0';
 }
@@ -93,7 +93,7 @@ void Progress::draw(std::int64_t step, std::int64_t examples, const std::string&
     std::string line = fmt::format("epoch {}/{}  {}  {}/{}  {}  {} samples/s  {} left", epoch_,
                                    epochs_, bar, step, steps_, numbers, rate, duration_text(left));
     line = shortened(line, terminal_width() - 1);
-    if (const auto at = line.find(bar); colours_wanted() && at != std::string::npos) {
+    if (const auto at = line.find(bar); colors_wanted() && at != std::string::npos) {
       line = line.substr(0, at) + "\033[36m" + bar + "\033[0m" + line.substr(at + bar.size());
     }
     std::fputs(("\r\033[K" + line).c_str(), stdout);

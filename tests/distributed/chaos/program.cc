@@ -46,7 +46,8 @@ void train(const std::vector<std::string>& words) {
   tr::Program program("chaos");
   const tr::Value id = program.input("id", tr::i64, {tr::batch});
   const tr::Value rows = nn::embedding(
-      id, {.rows = records, .width = 2, .weight_init = nn::zeros(), .sparse_gradient = true});
+      id,
+      {.num_embeddings = records, .dim = 2, .weight_init = nn::zeros(), .sparse_gradient = true});
   const tr::Value steps = program.parameter("steps", tr::f32, {2}, {.initializer = nn::zeros()});
   // Its derivatives by each row of a batch and by the dense parameter are -1, both in the mean over
   // the batch and two columns.

@@ -82,9 +82,10 @@ int main(int argc, char** argv) {
         tr::data::from_tensors({{"record", tr::Tensor::from({kRecords}, all)}});
     tr::Program program("counts");
     tr::Value record = program.input("record", tr::i64, {tr::batch});
-    tr::Value count = nn::embedding(
-        record,
-        {.rows = kRecords, .width = 1, .weight_init = nn::zeros(), .sparse_gradient = true});
+    tr::Value count = nn::embedding(record, {.num_embeddings = kRecords,
+                                             .dim = 1,
+                                             .weight_init = nn::zeros(),
+                                             .sparse_gradient = true});
     tr::Member member = tr::Member::join({.distribution = distribution(argv[1])});
     tr::Value one = count * 1.0f;  // the rows themselves are the servers'
     tr::Trainer trainer(program,

@@ -54,12 +54,12 @@ static tr::data::Dataset with_poison(const tr::data::Dataset& clicks, const std:
 int main(int argc, char** argv) {
   const std::string mode = argv[1], wrong = argc > 2 ? argv[2] : "";
   try {
-    const auto clicks = tr::data::made_clicks({.examples = 6000, .ids = 200});
+    const auto clicks = tr::data::synthetic_clicks({.examples = 6000, .ids = 200});
     tr::Program program("own");
     tr::Value id = program.input("C26", tr::i64, {tr::batch});
     tr::Value clicked = program.input("target", tr::f32, {tr::batch, 1});
-    tr::Value x =
-        nn::embedding(id, {.rows = clicks.column("C26").ids, .width = 8, .sparse_gradient = true});
+    tr::Value x = nn::embedding(
+        id, {.num_embeddings = clicks.column("C26").ids, .dim = 8, .sparse_gradient = true});
     tr::Value score = nn::linear(nn::linear(x, {.units = 8, .activation = nn::relu}), {.units = 1});
     tr::Value loss = mean(nn::binary_cross_entropy_with_logits(score, clicked));
 

@@ -17,7 +17,7 @@ struct StepModel {
                                 kBatch = 96;  // examples of a step of all members
   static constexpr double kRate = 0.05;
 
-  data::Dataset clicks = data::made_clicks({.examples = 1 << 20, .ids = kIds});
+  data::Dataset clicks = data::synthetic_clicks({.examples = 1 << 20, .ids = kIds});
   Program program{"clicks"};
   Value numbers = program.input("features", f32, {batch, 13});
   Value clicked = program.input("target", f32, {batch, 1});

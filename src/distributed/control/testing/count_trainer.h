@@ -10,7 +10,7 @@
 
 #include "distributed/control/job_view.h"
 #include "distributed/coordination/membership.h"
-#include "distributed/coordination/session.h"
+#include "distributed/coordination/store_session.h"
 #include "distributed/master/task_client.h"
 #include "distributed/server/client.h"
 

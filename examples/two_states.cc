@@ -9,13 +9,13 @@ namespace tr = trireme;
 namespace nn = trireme::nn;
 
 int main() {
-  tr::Program program("two_memories");
+  tr::Program program("two_states");
   tr::Value x = program.input("x", tr::f32, tr::ragged({tr::batch}, {1}));
 
   auto [sums, maxima] = nn::rnn<2>([&](nn::Step& step) {
     tr::Value now = step.input(x);
-    tr::Value sum = step.memory({.width = 1});
-    tr::Value largest = step.memory({.width = 1, .value = -1000});
+    tr::Value sum = step.state({.width = 1});
+    tr::Value largest = step.state({.width = 1, .value = -1000});
     tr::Value next_sum = sum + now;
     tr::Value next_largest = maximum(largest, now);
     step.update(sum, next_sum);

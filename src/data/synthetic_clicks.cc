@@ -47,7 +47,7 @@ class MadeClicks : public Source {
     if (options.examples < 0 || options.first < 0 || options.ids < 2 ||
         !(options.exponent >= 0 && options.exponent <= 3)) {
       fail_usage(
-          "made_clicks: examples and first must be 0 or more, ids 2 or more, exponent 0 to 3");
+          "synthetic_clicks: examples and first must be 0 or more, ids 2 or more, exponent 0 to 3");
     }
     columns_.push_back({"features", f32, {kNumbers}});
     for (int field = 0; field < kFields; ++field) {
@@ -140,7 +140,9 @@ class MadeClicks : public Source {
 
 }  // namespace
 
-Dataset made_clicks(const ClickOptions& options) {
+Dataset made_clicks(const ClickOptions& options) { return synthetic_clicks(options); }
+
+Dataset synthetic_clicks(const ClickOptions& options) {
   return Dataset(std::make_shared<MadeClicks>(options));
 }
 

@@ -25,8 +25,9 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-Op select() {
-  Op op("select(condition, a, b)");
+Op where() {
+  Op op("where(condition, a, b)");
+  op.old_name = "select";
   op.doc =
       "a if the condition is true, otherwise b, elementwise.\n"
       "The condition is boolean; a and b have one dtype; all three are broadcast to one "
@@ -38,8 +39,8 @@ Op select() {
       [](double condition, double a, double b) { return condition != 0 ? a : b; });
   op.gradient = [](GradientContext& c) {
     const Value g = c.gradient(), zero = filled_like(g, 0);
-    if (c.needs_gradient(1)) c.accumulate(1, select(c.operand(0), g, zero));
-    if (c.needs_gradient(2)) c.accumulate(2, select(c.operand(0), zero, g));
+    if (c.needs_gradient(1)) c.accumulate(1, trireme::where(c.operand(0), g, zero));
+    if (c.needs_gradient(2)) c.accumulate(2, trireme::where(c.operand(0), zero, g));
   };
   op.torch_reference = "torch.where(x[0], x[1], x[2])";
   op.samples = samples();

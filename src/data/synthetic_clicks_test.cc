@@ -25,7 +25,7 @@ double auc(const std::vector<float>& scores, const std::vector<float>& clicks) {
 }
 
 TEST(MadeClicks, AreThoseOfTheirNumbers) {
-  const Dataset clicks = made_clicks({.examples = 1000, .ids = 5000, .seed = 3});
+  const Dataset clicks = synthetic_clicks({.examples = 1000, .ids = 5000, .seed = 3});
   ASSERT_EQ(clicks.columns().size(), 28u);
   EXPECT_EQ(clicks.column("C26").ids, 5000);
   EXPECT_LT(clicks.column("C1").ids, 10);
@@ -38,16 +38,16 @@ TEST(MadeClicks, AreThoseOfTheirNumbers) {
     }
   }
   // Others that follow them.
-  const Batch later = made_clicks({.examples = 3, .first = 500, .ids = 5000, .seed = 3}).all();
+  const Batch later = synthetic_clicks({.examples = 3, .first = 500, .ids = 5000, .seed = 3}).all();
   EXPECT_EQ(later.at("C26").to_vector<std::int64_t>(), some.at("C26").to_vector<std::int64_t>());
   EXPECT_EQ(later.at("target").to_vector<float>(), some.at("target").to_vector<float>());
-  const Batch other = made_clicks({.examples = 1000, .ids = 5000, .seed = 4}).all();
+  const Batch other = synthetic_clicks({.examples = 1000, .ids = 5000, .seed = 4}).all();
   EXPECT_NE(other.at("C26").to_vector<std::int64_t>(), all.at("C26").to_vector<std::int64_t>());
 }
 
 TEST(MadeClicks, HaveFrequentAndRareIds) {
   constexpr std::int64_t kExamples = 4000, kIds = 100000;
-  const Batch all = made_clicks({.examples = kExamples, .ids = kIds, .exponent = 1.1}).all();
+  const Batch all = synthetic_clicks({.examples = kExamples, .ids = kIds, .exponent = 1.1}).all();
   const std::vector<std::int64_t> ids = all.at("C26").to_vector<std::int64_t>();
   EXPECT_GE(*std::min_element(ids.begin(), ids.end()), 0);
   EXPECT_LT(*std::max_element(ids.begin(), ids.end()), kIds);
@@ -63,7 +63,7 @@ TEST(MadeClicks, HaveFrequentAndRareIds) {
 
 TEST(MadeClicks, FollowTheirTruth) {
   constexpr std::int64_t kExamples = 20000;
-  const Batch all = made_clicks({.examples = kExamples, .ids = 10000, .truth = true}).all();
+  const Batch all = synthetic_clicks({.examples = kExamples, .ids = 10000, .truth = true}).all();
   const std::vector<float> truth = all.at("truth").to_vector<float>();
   const std::vector<float> clicks = all.at("target").to_vector<float>();
   double expected = 0, made = 0;
@@ -76,9 +76,9 @@ TEST(MadeClicks, FollowTheirTruth) {
 }
 
 TEST(MadeClicks, RefuseOptionsThatMakeNoSense) {
-  EXPECT_THAT(error_of(ErrorKind::usage, [] { made_clicks({.ids = 1}); }),
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { synthetic_clicks({.ids = 1}); }),
               HasSubstr("ids 2 or more"));
-  EXPECT_THAT(error_of(ErrorKind::usage, [] { made_clicks({.exponent = -1}); }),
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { synthetic_clicks({.exponent = -1}); }),
               HasSubstr("exponent"));
 }
 
