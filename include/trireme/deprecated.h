@@ -31,7 +31,7 @@ class DeprecatedOption {
   DeprecatedOption() = default;
   template <class U>
     requires std::convertible_to<U, T>
-  [[deprecated("this option has a new name, see include/trireme/deprecated.h")]] DeprecatedOption(
+  [[deprecated("this option has a new name, which its declaration shows")]] DeprecatedOption(
       U&& value)  // NOLINT
       : value_(std::forward<U>(value)) {}
 

@@ -100,6 +100,7 @@ TEST_F(Jobs, StatusScaleAndStop) {
       return metrics.find("\ntrireme_group_members 3\n") != std::string::npos;
     });
     EXPECT_THAT(metrics, HasSubstr("\ntrireme_group_unauthenticated_peers_total 0\n"));
+    EXPECT_THAT(metrics, HasSubstr("\ntrireme_group_strangers_total 0\n")) << "the old name";
   }
   EXPECT_GT(training["tasks"]["todo"], 1000);
 
@@ -465,13 +466,15 @@ TEST_F(Jobs, MetricsOfEveryProcess) {
       {"server",
        {"trireme_server_rows{table=",
         "trireme_server_requests_total{code=\"ok\",operation=\"push\"}",
-        "trireme_transport_unauthenticated_peers_total 0"}},
+        "trireme_transport_unauthenticated_peers_total 0", "trireme_transport_strangers_total 0",
+        "trireme_server_dedup_bytes", "trireme_server_marks_bytes"}},
       {"master",
        {"trireme_master_tasks{state=\"done\"}", "trireme_master_leader_epoch",
         "trireme_exports_total 0", "trireme_export_failures_total 0", "trireme_export_last 0"}},
       {"launcher",
        {"trireme_launcher_processes{role=\"trainer\"} 1", "trireme_job_examples_total",
-        "trireme_store_unauthenticated_peers_total 0", "trireme_tls_failed_handshakes_total 0"}}};
+        "trireme_store_unauthenticated_peers_total 0", "trireme_store_strangers_total 0",
+        "trireme_tls_failed_handshakes_total 0"}}};
   for (const Json& process : now["processes"]) {
     const std::string address = process["metrics"];
     const std::string metrics = get(address, "/metrics");

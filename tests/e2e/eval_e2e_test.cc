@@ -74,7 +74,8 @@ TEST_F(Eval, OfZerosAndOnes) {
 TEST_F(Eval, OfClasses) {
   write_rows(i64, [](double a, double b, double noise) { return (a > 0.02 * noise) + (b > 0.3); });
   const std::string target =
-      "metrics = [{ top_k = { k = 2 } }, \"log_loss\", \"f1\", { recall = { class = 1 } }]\n";
+      "metrics = [{ top_k_accuracy = { k = 2 } }, \"log_loss\", \"f1\", { recall = { class = 1 } "
+      "}]\n";
   for (const std::string loss : {"\"cross_entropy\"", "{ multi_class_hinge = { margin = 2 } }"}) {
     expect_same("loss = " + loss + "\n" + target, 3);
   }

@@ -88,8 +88,8 @@ TEST(Training, TopKCountsLabelsAmongTheLargest) {
   Program program("p");
   Value logits = program.input("logits", f32, {batch, 4});
   Value label = program.input("label", i64, {batch});
-  const Metric top1 = top_k(logits, label, 1), top2 = top_k(logits, label, 2),
-               top4 = top_k(logits, label, 4);
+  const Metric top1 = top_k_accuracy(logits, label, 1), top2 = top_k_accuracy(logits, label, 2),
+               top4 = top_k_accuracy(logits, label, 4);
   Session session(program);
   const std::vector<Tensor> out =
       session.run({{"logits", Tensor::from<float>({3, 4}, {1, 2, 3, 4, 4, 3, 2, 1, 0, 9, 1, 5})},

@@ -59,7 +59,7 @@ TEST_F(JobMetrics, OfClasses) {
   const Metrics m = trained(
       job("words", 2, "cross_entropy",
           "metrics = [\"auc\", \"accuracy\", \"precision\", { recall = { average = \"micro\" } }, "
-          "{ f1 = { class = 1 } }, { top_k = { k = 2 } }, \"log_loss\", \"perplexity\", "
+          "{ f1 = { class = 1 } }, { top_k_accuracy = { k = 2 } }, \"log_loss\", \"perplexity\", "
           "{ streaming_auc = { bins = 512 } }, \"streaming_auc_error\"]\n"
           "early_stopping = { metric = \"auc\" }",
           "[checkpoint]\nbest = \"f1_1\"\n"));
@@ -124,8 +124,8 @@ TEST_F(JobMetrics, WordsForWhichWayIsBetter) {
               id = program.input("id", i64, {batch});
   const Value label = program.input("label", f32, {batch, 3});
   for (const Metric& metric :
-       {accuracy(score, id), top_k(score, id, 2), log_loss(score, id), precision(score, id),
-        recall(score, id, {.of_class = 2}),
+       {accuracy(score, id), top_k_accuracy(score, id, 2), log_loss(score, id),
+        precision(score, id), recall(score, id, {.of_class = 2}),
         f1(score, id, {.average = ClassOptions::Average::micro}), binary_accuracy(score, label),
         binary_precision(score, label), auc(score, label), streaming_auc(score, label),
         streaming_auc_error(score, label), mean_average_precision(score, label), rmse(score, label),
@@ -180,7 +180,7 @@ TEST_F(JobMetrics, WhatMakesNoSenseIsTold) {
   EXPECT_THAT(classes("[\"mean_average_precision\"]"), HasSubstr("[batch, items]"));
   EXPECT_THAT(refusal("numbers", 1, "mse", "metrics = [\"auc\"]"),
               HasSubstr("needs a loss of zeros and ones or 2 classes"));
-  EXPECT_THAT(refusal("numbers", 1, "binary_cross_entropy", "metrics = [\"top_k\"]"),
+  EXPECT_THAT(refusal("numbers", 1, "binary_cross_entropy", "metrics = [\"top_k_accuracy\"]"),
               HasSubstr("needs a loss of classes"));
   EXPECT_THAT(refusal("numbers", 1, "binary_cross_entropy",
                       "metrics = [{ streaming_auc = { low = 1, high = 0 } }]"),

@@ -159,7 +159,7 @@ TEST_F(AgainstSklearn, ClassesOneOfWhichIsNeverPredictedAndOneNeverOccurs) {
   Question q(logits, label);
   using Average = ClassOptions::Average;
   q.metrics = {accuracy(q.prediction, q.truth), log_loss(q.prediction, q.truth),
-               top_k(q.prediction, q.truth, 2), confusion_matrix(q.prediction, q.truth)};
+               top_k_accuracy(q.prediction, q.truth, 2), confusion_matrix(q.prediction, q.truth)};
   for (const auto& metric : {precision, recall, f1}) {
     const SourceLocation here = SourceLocation::current();
     for (const Average average : {Average::macro, Average::micro, Average::weighted}) {

@@ -90,7 +90,7 @@ class Processes : public ::testing::Test {
   double broken_ = 0, formed_ = 0;  // seconds until the last of them knew, and was in a new group
 };
 
-const std::vector<std::string> kSettings = {"least=2", "pause=1000", "count=2000"};
+const std::vector<std::string> kSettings = {"min_members=2", "pause=1000", "count=2000"};
 
 class Killed : public Processes, public ::testing::WithParamInterface<std::pair<int, int>> {};
 
@@ -140,7 +140,7 @@ TEST_F(Processes, OneThatJoinsGetsTheState) {
 
 TEST_F(Processes, MembersComeAndGoAtAnyMoment) {
   std::vector<std::string> settings = kSettings;
-  settings[0] = "least=1";
+  settings[0] = "min_members=1";
   start("stays", settings);
   for (int i = 0; i < 6; ++i) {
     start(std::to_string(i), settings);
@@ -159,7 +159,7 @@ TEST(Elastic, AGroupGoesOnWhileTheStoreIsAway) {
   for (const char* name : {"a", "b"}) {
     members.push_back(std::make_unique<MemberProcess>(
         etcd.address(), "job/", name,
-        std::vector<std::string>{"least=2", "lease=2", "pause=10000", "count=10"}));
+        std::vector<std::string>{"min_members=2", "lease=2", "pause=10000", "count=10"}));
   }
   std::optional<Happening> step = members[0]->next("step");
   ASSERT_TRUE(step);
@@ -174,7 +174,8 @@ TEST(Elastic, AGroupGoesOnWhileTheStoreIsAway) {
   etcd.restart();
   // The group stays the same when the leases are renewed, and a third member can join it.
   members.push_back(std::make_unique<MemberProcess>(
-      etcd.address(), "job/", "c", std::vector<std::string>{"least=2", "lease=2", "count=10"}));
+      etcd.address(), "job/", "c",
+      std::vector<std::string>{"min_members=2", "lease=2", "count=10"}));
   do {
     step = members[2]->next("step");
     ASSERT_TRUE(step);

@@ -138,9 +138,6 @@ TrainerMetrics::TrainerMetrics(Registry& registry, Health& health)
   seconds_ = &registry.histogram(
       "trireme_trainer_step_seconds",
       "Seconds per step with a batch from this trainer, exchange included.", time_bounds());
-  unauthenticated_peers();
-  registry.keep_old_name("trireme_group_unauthenticated_peers_total",
-                         "trireme_group_strangers_total");
   health.add("step", [beat = beat_] { return beat->check("step"); });
 }
 
@@ -158,9 +155,13 @@ void TrainerMetrics::waited() {
 }
 
 Counter& TrainerMetrics::unauthenticated_peers() {
-  return registry_.counter("trireme_group_unauthenticated_peers_total",
-                           "Refused connections to a group that forms: from processes that are "
-                           "not members.");
+  Counter& counter =
+      registry_.counter("trireme_group_unauthenticated_peers_total",
+                        "Refused connections to a group that forms: from processes that are "
+                        "not members.");
+  registry_.keep_old_name("trireme_group_unauthenticated_peers_total",
+                          "trireme_group_strangers_total");
+  return counter;
 }
 
 void TrainerMetrics::group(const DataParallel& parallel) {

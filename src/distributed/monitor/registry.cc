@@ -212,7 +212,7 @@ void Registry::keep_old_name(const std::string& name, const std::string& old_nam
   const auto found = families_.find(name);
   if (found == families_.end()) fail_usage("there is no metric " + name);
   check_name(old_name, found->second.kind);
-  old_names_.emplace(name, old_name);
+  old_names_[name] = old_name;
 }
 
 std::string Registry::family_text(const std::string& name, const Family& family) {
@@ -242,8 +242,8 @@ std::string Registry::text() const {
   std::string text;
   for (const auto& [name, family] : families_) {
     text += family_text(name, family);
-    const auto [first, last] = old_names_.equal_range(name);
-    for (auto old = first; old != last; ++old) text += family_text(old->second, family);
+    const auto old = old_names_.find(name);
+    if (old != old_names_.end()) text += family_text(old->second, family);
   }
   return text;
 }

@@ -114,7 +114,7 @@ class Registry {
 
   mutable std::mutex mutex_;
   std::map<std::string, Family> families_;
-  std::multimap<std::string, std::string> old_names_;  // by name
+  std::map<std::string, std::string> old_names_;  // by name
 };
 
 }  // namespace trireme::distributed

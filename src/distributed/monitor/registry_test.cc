@@ -96,6 +96,23 @@ TEST(Registry, ACollectorThatFailsLeavesTheOthers) {
   EXPECT_EQ(registry.text(), "# HELP a \n# TYPE a gauge\na 1\n");
 }
 
+TEST(Registry, AMetricHasItsOldNameToo) {
+  Registry registry;
+  registry.counter("peers_total", "Refused peers.", {{"port", "1"}}).add(3);
+  registry.collect(MetricKind::gauge, "bytes", "Memory.", [] { return 5.0; });
+  registry.keep_old_name("peers_total", "strangers_total");
+  registry.keep_old_name("bytes", "marks_bytes");
+  EXPECT_EQ(registry.text(),
+            "# HELP bytes Memory.\n# TYPE bytes gauge\nbytes 5\n"
+            "# HELP marks_bytes Memory.\n# TYPE marks_bytes gauge\nmarks_bytes 5\n"
+            "# HELP peers_total Refused peers.\n# TYPE peers_total counter\n"
+            "peers_total{port=\"1\"} 3\n"
+            "# HELP strangers_total Refused peers.\n# TYPE strangers_total counter\n"
+            "strangers_total{port=\"1\"} 3\n");
+  EXPECT_THROW(registry.keep_old_name("nothing", "before"), Error);
+  EXPECT_THROW(registry.keep_old_name("bytes", "before_total"), Error);
+}
+
 TEST(Registry, ManyThreads) {
   Registry registry;
   Histogram& histogram = registry.histogram("seconds", "", {1});

@@ -28,11 +28,11 @@ std::string refusal(const std::string& text, ErrorKind kind = ErrorKind::data) {
 
 TEST(JobText, BecomesIdsAndClasses) {
   NEEDS_DATA("sentence_polarity/train");
-  Job job =
-      Job::parse(text_of("text = { lower_case = true, min_count = 3, max_size = 500, most = 20 }\n"
-                         "bucket = true\n",
-                         kLayers),
-                 "job.toml");
+  Job job = Job::parse(
+      text_of("text = { lower_case = true, min_count = 3, max_size = 500, max_tokens = 20 }\n"
+              "bucket = true\n",
+              kLayers),
+      "job.toml");
   const data::Dataset& dataset = job.train_data().dataset();
   EXPECT_EQ(dataset.column("text").ids, 500);
   EXPECT_EQ(dataset.column("text").levels, 1);

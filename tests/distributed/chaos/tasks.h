@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "distributed/coordination/membership.h"
-#include "distributed/coordination/session.h"
+#include "distributed/coordination/store_session.h"
 #include "distributed/launch/role.h"
 #include "distributed/master/task_client.h"
 
