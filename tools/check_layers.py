@@ -53,7 +53,7 @@ APART = ["distributed"]
 
 # Which room a public header belongs to: that room implements it, the rooms above may include it.
 PUBLIC_HEADERS = {
-    "attribute": "base", "augment": "data", "dtype": "base", "error": "base", "export": "base", "host": "base", "ragged": "base", "shape": "base", "tensor": "base",
+    "attribute": "base", "augment": "data", "deprecated": "base", "dtype": "base", "error": "base", "export": "base", "host": "base", "ragged": "base", "shape": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
     "attention": "nn", "convolution": "nn", "functions": "nn", "loss": "nn", "models": "nn", "nn": "nn",
     "optimizer": "nn", "rnn": "nn", "sequence": "nn", "control": "nn", "recurrent": "nn",

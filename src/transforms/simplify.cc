@@ -1,6 +1,6 @@
 // Names these ops: add, broadcast, cast, dim_size, div, gather, logical_and, logical_not,
 // logical_or, matmul, maximum, minimum, mul, neg, pow, reshape, scatter_add, segment_ids,
-// segment_sum, select, sub, transpose
+// segment_sum, where, sub, transpose
 
 #include "transforms/simplify.h"
 

@@ -1,5 +1,5 @@
 // Names these ops: add, broadcast, cast, dim_size, gather, iota, less, rnn_schedule, row_splits,
-// scatter_add, segment_ids, select, slice, sub, sum_rows
+// scatter_add, segment_ids, where, slice, sub, sum_rows
 
 #include "transforms/time_order.h"
 
