@@ -27,11 +27,11 @@ def default_of(option):
 def limits_of(option):
     parts = []
     if "min" in option:
-        parts.append(f"at least {option['least']}")
+        parts.append(f"at least {option['min']}")
     if "above" in option:
         parts.append(f"above {option['above']}")
     if "max" in option and option["max"] not in (2 ** 20, 2 ** 31 - 1):
-        parts.append(f"at most {option['most']}")
+        parts.append(f"at most {option['max']}")
     if "below" in option:
         parts.append(f"below {option['below']}")
     return ", ".join(parts)

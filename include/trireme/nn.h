@@ -123,9 +123,9 @@ struct EmbeddingOptions {
   ParameterSettings weight_settings = {};
   std::string name = {};
 };
-// Looks up rows of the table weight [num_embeddings, dim] by integer ids of any shape. The result has the
-// shape of the ids followed by [dim]. An id outside [0, num_embeddings) is Error(data) at run time, with
-// the id, the layer and the caller's line.
+// Looks up rows of the table weight [num_embeddings, dim] by integer ids of any shape. The result
+// has the shape of the ids followed by [dim]. An id outside [0, num_embeddings) is Error(data) at
+// run time, with the id, the layer and the caller's line.
 TRIREME_API Value embedding(const Value& ids, EmbeddingOptions options,
                             SourceLocation where = SourceLocation::current());
 

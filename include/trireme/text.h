@@ -223,8 +223,8 @@ class TRIREME_API SubwordModel {
 // Converts texts to ids. A model of texts needs it in addition to its parameters.
 struct TRIREME_API Encoder {
   Encoder(TokenOptions tokens, Vocabulary vocabulary);
-  // With subwords: the first `max_tokens` of a text, 0: all. Uses the vocabulary of the pieces. Errors:
-  // data if a file of another program has a piece twice.
+  // With subwords: the first `max_tokens` of a text, 0: all. Uses the vocabulary of the pieces.
+  // Errors: data if a file of another program has a piece twice.
   explicit Encoder(SubwordModel subwords, std::int64_t max_tokens = 0);
 
   TokenOptions tokens;  // with subwords, only `max_tokens` is used

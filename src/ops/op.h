@@ -120,8 +120,9 @@ struct Op : ir::OpDef {
   std::function<Dim(const ir::Op&)> flops;
 
   std::function<void(const Reference&)> reference;
-  // The NumPy or PyTorch expression of an independent implementation; if it is "", `no_torch_reason`
-  // is set. Operands are torch tensors x[0], x[1] ...; attributes are Python variables.
+  // The NumPy or PyTorch expression of an independent implementation; "" if there is none, and then
+  // `no_torch_reason` is set. Operands are torch tensors x[0], x[1] ...; attributes are Python
+  // variables.
   std::string torch_reference;
   std::string no_torch_reason;
   std::vector<Sample> samples;

@@ -24,8 +24,9 @@ struct Input {
   double low = -2, high = 2;
 };
 using Build = std::function<Value(const std::vector<Value>& x)>;
-// Returns one case, which is one row of the table. The PyTorch expression `torch_reference` sees the inputs as
-// x[0] ..., then the parameters in creation order. The parameters are in [low, high).
+// Returns one case, which is one row of the table. The PyTorch expression `torch_reference` sees
+// the inputs as x[0] ..., then the parameters in creation order. The parameters are in
+// [low, high).
 Case layer(const std::string& name, const std::vector<Input>& inputs, const Build& build,
            const std::string& torch, double low = 0.25, double high = 1.5);
 

@@ -4,7 +4,8 @@
 // usage: conformance [--op NAME]... [--no-torch] [--no-differences] [--every N] [--python PATH]
 //                    [--source DIR]
 //
-// --every N checks only every Nth case of each op. --source DIR is the folder with torch_reference.py.
+// --every N checks only every Nth case of each op. --source DIR is the folder with
+// torch_reference.py.
 //
 // The exit status is 0 only if no cell of the table failed and every empty cell has a reason.
 

@@ -3,9 +3,9 @@
 
 usage: torch_reference.py CASES ANSWERS
 
-CASES has one JSON object per line: op, torch_reference (a Python expression of x[0], x[1] ... and the names of
-the attributes), operands, results, weights and gradients. Everything is computed in double
-precision, as in Trireme's reference. ANSWERS gets one line per case and kind:
+CASES has one JSON object per line: op, torch_reference (a Python expression of x[0], x[1] ... and
+the names of the attributes), operands, results, weights and gradients. Everything is computed in
+double precision, as in Trireme's reference. ANSWERS gets one line per case and kind:
     <op> values|gradients <largest error> [failure]
 """
 

@@ -49,7 +49,7 @@ def warnings(command, code):
         file.flush()
         run = subprocess.run(command + ["-fsyntax-only", file.name], capture_output=True, text=True)
     if run.returncode != 0:
-        sys.exit(f"{code}\ndoes not compile:\n{run.stderr}")
+        sys.exit(f"This does not compile: {code}\n{run.stderr}")
     lines = run.stderr.splitlines()
     return [line for line in lines if "[-Wdeprecated-declarations]" in line], run.stderr
 

@@ -24,8 +24,8 @@ class RingLink {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Listens at the interface of that name, or else at the IP address. Calls `on_unauthenticated_peer` for every
-  // connection without the token.
+  // Listens at the interface of that name, or else at the IP address. Calls
+  // `on_unauthenticated_peer` for every connection without the token.
   RingLink(const std::string& interface, const std::string& address,
            std::function<void()> on_unauthenticated_peer = {});
   ~RingLink();

@@ -10,8 +10,8 @@
 // Slots move between servers, a few at a time, when the number of servers changes:
 // wanted_servers_key().
 //
-// Checkpoints are cuts through the whole job: checkpoint_coordinator.h. With some of them, tables are exported for
-// serving: publisher.h.
+// Checkpoints are cuts through the whole job: checkpoint_coordinator.h. With some of them, tables
+// are exported for serving: publisher.h.
 
 #include <chrono>
 #include <functional>

@@ -60,7 +60,8 @@ class Mover {
   // Copies blocks of dense parameters from their places on `before` servers to those of the map,
   // which all servers get first.
   void move_dense(int before, const SlotMap& next);
-  // When all processes, also the server_clients, use the new number: removes them from the old servers.
+  // When all processes, also the clients of the servers, use the new number: removes them from the
+  // old servers.
   void drop_dense(int before, int servers);
 
  private:

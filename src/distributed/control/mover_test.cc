@@ -116,7 +116,7 @@ TEST_F(MoverOf, SlotsLargerThanAFrame) {
   EXPECT_NE(client_->digest(0), digest);
 }
 
-// DedupTable and steps are in the first page of a slot, not in later ones.
+// Marks and steps are in the first page of a slot, not in later ones.
 TEST_F(MoverOf, ASlotComesInPages) {
   push(9, 40, 1);
   SlotsAsked asked{.slots = {9, 12}, .bytes = 80000};  // about ten rows

@@ -18,9 +18,9 @@ namespace trireme::distributed {
 
 class LaunchMonitor {
  public:
-  // Serves, and publishes the progress of the job if `leads`. `unauthenticated_peers`: refused callers of its
-  // store, for a launcher that serves it. The store outlives the object. Errors: io if the address
-  // is not available.
+  // Serves, and publishes the progress of the job if `leads`. `unauthenticated_peers`: refused
+  // callers of its store, for a launcher that serves it. The store outlives the object. Errors: io
+  // if the address is not available.
   LaunchMonitor(const ProcessMonitorOptions& options, Store& store, bool leads,
                 const std::function<std::int64_t()>& unauthenticated_peers = {});
 

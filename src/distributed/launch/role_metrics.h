@@ -15,8 +15,8 @@
 
 namespace trireme::distributed {
 
-// For a trainer. For one thread, except count_unauthenticated_peer(), which is thread-safe. Registry and health
-// outlive the object.
+// For a trainer. For one thread, except count_unauthenticated_peer(), which is thread-safe.
+// Registry and health outlive the object.
 class TrainerMetrics {
  public:
   TrainerMetrics(Registry& registry, Health& health);

@@ -25,8 +25,8 @@ enum class Means { not_ready, not_alive };
 // Thread-safe.
 class Health {
  public:
-  // report() calls `check` on its own thread; an exception counts as bad. Whatever `check` reads must
-  // exist as long as report() is called.
+  // report() calls `check` on its own thread; an exception counts as bad. Whatever `check` reads
+  // must exist as long as report() is called.
   void add(const std::string& name, std::function<Finding()> check, Means means = Means::not_alive);
 
   // Evaluates the checks of `means` and all more serious ones.

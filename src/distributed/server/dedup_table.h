@@ -102,8 +102,9 @@ struct DedupEntry {
 };
 
 // The marks of one table: of every source in every slot, so that they move with the slots. Memory
-// is bounded: beyond `max_sources` sources, or a number of bytes, the sources with the oldest pushes are
-// removed. A source takes 2 bytes for each slot of a push, at most 2 KiB, for at most 64 pushes.
+// is bounded: beyond `max_sources` sources, or a number of bytes, the sources with the oldest
+// pushes are removed. A source takes 2 bytes for each slot of a push, at most 2 KiB, for at most 64
+// pushes.
 class DedupTable {
  public:
   // The marks of one source. Locked while one of its pushes is applied, so that the same push does

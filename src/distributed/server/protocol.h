@@ -116,7 +116,7 @@ void put(std::string& to, const T& value) {
 }
 
 // The request of read_slots, and the header of its answer, which insert_slots accepts unchanged.
-// DedupTable of pushes, the steps of the slots, and blocks of rows, one slot each, follow.
+// Marks of pushes, the steps of the slots, and blocks of rows, one slot each, follow.
 struct SlotsAsked {
   SlotRange slots;
   std::uint64_t bytes = 0;  // approximate size of the answer, at most kLargestPage; 0: 1 MiB

@@ -93,7 +93,7 @@ class Shard {
 
   Declarations declarations() const;
   // Replaces everything: empty tables and parameters of these declarations; then insert the blocks.
-  // DedupTable of pushes are removed. Steps continue after step 0, and the clocks of tables from this
+  // Marks of pushes are removed. Steps continue after step 0, and the clocks of tables from this
   // tick. Invalidates pointers of table(). Errors: data, usage.
   void replace(const Declarations& declared, std::uint16_t clock = 0);
   // Advances the clocks of tables to this tick; tables declared later start with it.
