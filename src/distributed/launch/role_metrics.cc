@@ -181,21 +181,21 @@ void TrainerMetrics::client(const ClientStatistics& statistics) {
       .raise_to(statistics.requests);
   registry_
       .counter("trireme_client_repeated_requests_total",
-               "Requests to parameter servers that were asked again.")
+               "Requests to parameter servers that were repeated.")
       .raise_to(statistics.again);
-  registry_.counter("trireme_client_duplicates_total", "Answers that said it had been done before.")
+  registry_.counter("trireme_client_duplicates_total", "Pushes that the server had already applied.")
       .raise_to(statistics.duplicates);
-  registry_.counter("trireme_client_map_reads_total", "How often the slot map was read.")
+  registry_.counter("trireme_client_map_reads_total", "Reads of the slot map.")
       .raise_to(statistics.maps);
 }
 
 CheckpointMetrics::CheckpointMetrics(Registry& registry) {
   last_ = &registry.gauge("trireme_checkpoint_last", "Number of the last checkpoint; 0: none.");
-  seconds_ = &registry.gauge("trireme_checkpoint_last_seconds", "What the last one took.");
-  bytes_ = &registry.gauge("trireme_checkpoint_last_bytes", "How large the last one is.");
+  seconds_ = &registry.gauge("trireme_checkpoint_last_seconds", "Duration of the last checkpoint.");
+  bytes_ = &registry.gauge("trireme_checkpoint_last_bytes", "Size of the last checkpoint.");
   at_ = &registry.gauge("trireme_checkpoint_last_timestamp_seconds",
-                        "When the last one was done, in Unix time.");
-  made_ = &registry.counter("trireme_checkpoints_total", "Checkpoints that were made.");
+                        "Unix time at which the last checkpoint was completed.");
+  made_ = &registry.counter("trireme_checkpoints_total", "Completed checkpoints.");
   failures_ = &registry.counter("trireme_checkpoint_failures_total", "Checkpoints that failed.");
 }
 
@@ -211,7 +211,7 @@ void CheckpointMetrics::failed() { failures_->add(); }
 
 ExportMetrics::ExportMetrics(Registry& registry) {
   last_ = &registry.gauge("trireme_export_last", "Number of the last export; 0: none.");
-  made_ = &registry.counter("trireme_exports_total", "Exports for serving that were made.");
+  made_ = &registry.counter("trireme_exports_total", "Completed exports for serving.");
   failures_ = &registry.counter("trireme_export_failures_total", "Exports that failed.");
 }
 
@@ -242,23 +242,23 @@ void watch_master(Registry& registry, const Master& master) {
     });
   };
   of_tasks(counter, "trireme_master_task_attempts_total",
-           "Tasks that this leader has handed out, again and again included.",
+           "Attempts of tasks that this leader has started, including repeated attempts.",
            &TaskCounts::attempts);
   of_tasks(counter, "trireme_master_refused_completions_total",
-           "Ends of tasks by trainers that had them no more.", &TaskCounts::refused);
+           "Completions by trainers that no longer owned the task.", &TaskCounts::refused);
   of_tasks(gauge, "trireme_master_poison_tasks",
-           "Tasks of the epoch that ended badly too often, and were given up.",
+           "Tasks of this epoch that failed too often and are left out.",
            &TaskCounts::failed);
-  of_tasks(gauge, "trireme_master_left_out_tasks", "The same, of all epochs.",
+  of_tasks(gauge, "trireme_master_left_out_tasks", "Tasks of all epochs that failed too often and are left out.",
            &TaskCounts::left_out);
   of_tasks(counter, "trireme_master_bad_ends_total",
-           "Tasks that ended badly, as this leader has heard: each time.", &TaskCounts::bad_ends);
+           "Failed attempts of tasks, as reported to this leader.", &TaskCounts::bad_ends);
   registry.collect(
-      gauge, "trireme_master_leader_epoch", "The epoch of its leadership; 0: another one leads.",
+      gauge, "trireme_master_leader_epoch", "Epoch of its leadership; 0: another master leads.",
       [&master] { return metric_number(master.leadership().value_or(Leadership{}).epoch); });
-  registry.collect(gauge, "trireme_master_epoch", "Which pass over the data, from 1.",
+  registry.collect(gauge, "trireme_master_epoch", "Number of the pass over the data, from 1.",
                    [&master] { return metric_number(master.epoch()); });
-  registry.collect(gauge, "trireme_master_trainers", "Trainers that are there.",
+  registry.collect(gauge, "trireme_master_trainers", "Trainers that are members of the job.",
                    [&master] { return metric_number(master.leads() ? master.trainers() : 0); });
   watch_transport(registry, [&master] { return master.transport(); });
 }

@@ -115,8 +115,8 @@ class SparseTable {
 
   // Reads the rows of slots [first, last), slot by slot. Other calls run meanwhile: each row is
   // consistent, rows that are created meanwhile may be missing, and a lock is held for one block at
-  // a time. `take` may call the table. Returns false if it stopped at options.max_rows and more rows
-  // are left.
+  // a time. `take` may call the table. Returns false if it stopped at options.max_rows and there
+  // are more rows.
   bool read(int first, int last, const ReadOptions& options,
             const std::function<void(RowBlock)>& take);
   // Clears the mark on all rows of slots [first, last) without reading them.
