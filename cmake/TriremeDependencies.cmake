@@ -17,6 +17,8 @@ target_compile_definitions(trireme_headers INTERFACE XXH_INLINE_ALL)
 if(TRIREME_INFERENCE_ONLY)
   return()
 endif()
+find_path(TRIREME_PROTOZERO protozero/pbf_reader.hpp REQUIRED)
+target_include_directories(trireme_headers SYSTEM INTERFACE ${TRIREME_PROTOZERO})
 
 # Debian's own Python: its packages (torch, numpy) are not importable from another one that may come
 # first on PATH.

@@ -84,6 +84,7 @@ THIRD_PARTY = [
     (r"toml\+\+/|toml\.hpp", ["src/session"]),
     (r"png\.h|turbojpeg\.h|zlib\.h|zstd\.h|archive(_entry)?\.h|pugixml\.hpp|sentencepiece_", ["src/data"]),
     (r"yaml-cpp/", ["src/data", "src/distributed/launch"]),
+    (r"protozero/", ["src/data", "src/session/train", "src/distributed/coordination"]),
     (r"openssl/", ["src/distributed/placement"]),
     (r"nlohmann/", ["src/base", "src/data", "src/plan", "src/inference", "src/session", "src/distributed", "apps"]),
     (r"CLI/", ["apps"]),

@@ -3,7 +3,6 @@
 // Functions composed of the ops of trireme/ops.h, so they are differentiated, fused and compiled
 // like ops. They take values of any dtype unless stated otherwise. Negative axes count from the
 // end. Invalid arguments throw Error(usage) with the function, the caller's line and the value.
-// PyTorch's where(condition, a, b) is the op select().
 
 #include <cstdint>
 #include <limits>

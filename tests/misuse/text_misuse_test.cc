@@ -89,7 +89,7 @@ TEST_F(TextMisuse, DamagedModelsOfPieces) {
   write(path("short.model"), whole.substr(0, whole.size() / 2));
   fails(ErrorKind::data, "short.model: ", [&] { SubwordModel::load(path("short.model")); });
   write(path("text.model"), "not a model at all\n");
-  fails(ErrorKind::data, "text.model: no model of SentencePiece",
+  fails(ErrorKind::data, "text.model: is not a model of SentencePiece",
         [&] { SubwordModel::load(path("text.model")); });
   fails(ErrorKind::usage, "8000 pieces are more than the text yields",
         [] { SubwordModel::train({"to be or not to be"}); });

@@ -1,5 +1,7 @@
 #include "data/text/subword_file.h"
 
+#include <protozero/pbf_reader.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -25,59 +27,53 @@ enum ModelField : std::uint32_t { kPieces = 1, kTrainer = 2, kNormalizer = 3, kD
 enum PieceField : std::uint32_t { kPieceText = 1, kPieceScore = 2 };
 enum NormalizerField : std::uint32_t { kCharsMap = 2 };
 
-enum WireType : std::uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+[[noreturn]] void fail_damaged(const std::string& name) {
+  fail_data(name + ": is not a model of SentencePiece, or is damaged or cut short");
+}
 
-struct Field {
-  std::uint32_t number = 0;
-  std::uint32_t type = 0;
-  std::string_view bytes;  // of kBytes, kFixed32 and kFixed64
-  bool is(std::uint32_t wanted, WireType of) const { return number == wanted && type == of; }
-};
-
-// The fields of a message, in their order.
-class WireReader {
+// The fields of a message, in order.
+class MessageReader {
  public:
-  WireReader(std::string_view message, const std::string& name) : rest_(message), name_(name) {}
+  MessageReader(std::string_view message, const std::string& name)
+      : reader_(message.data(), message.size()), name_(name) {}
 
-  bool next(Field& field) {
-    if (rest_.empty()) return false;
-    const std::uint64_t tag = varint();
-    field.number = static_cast<std::uint32_t>(tag >> 3);
-    field.type = static_cast<std::uint32_t>(tag & 7);
-    if (field.number == 0 || tag > UINT32_MAX) fail();
-    switch (field.type) {
-      case kVarint: varint(); break;
-      case kFixed64: field.bytes = take(8); break;
-      case kBytes: field.bytes = take(varint()); break;
-      case kFixed32: field.bytes = take(4); break;
-      default: fail();
-    }
-    return true;
+  // Moves to the next field. Returns false at the end.
+  bool next() {
+    return checked([&] {
+      if (unread_) reader_.skip();
+      unread_ = reader_.next();
+      return unread_;
+    });
+  }
+  bool is(std::uint32_t number, protozero::pbf_wire_type type) const {
+    return reader_.tag() == number && reader_.wire_type() == type;
+  }
+  std::string_view bytes() {
+    return checked([&] {
+      unread_ = false;
+      const protozero::data_view view = reader_.get_view();
+      return std::string_view(view.data(), view.size());
+    });
+  }
+  float number() {
+    return checked([&] {
+      unread_ = false;
+      return reader_.get_float();
+    });
   }
 
  private:
-  [[noreturn]] void fail() const {
-    fail_data(name_ + ": no model of SentencePiece, or a damaged one or one cut short");
-  }
-
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const auto byte = static_cast<unsigned char>(take(1)[0]);
-      value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
-      if (byte < 0x80) return value;
+  template <class Read>
+  auto checked(Read&& read) {
+    try {
+      return read();
+    } catch (const protozero::exception&) {
+      fail_damaged(name_);
     }
-    fail();
   }
 
-  std::string_view take(std::uint64_t size) {
-    if (size > rest_.size()) fail();
-    const std::string_view bytes = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return bytes;
-  }
-
-  std::string_view rest_;
+  protozero::pbf_reader reader_;
+  bool unread_ = false;  // whether the value of the present field is not read yet
   const std::string& name_;
 };
 
@@ -157,13 +153,15 @@ class CharsMap {
   std::vector<int> most_;  // of each unit: values_below
 };
 
+constexpr auto kBytes = protozero::pbf_wire_type::length_delimited;
+
 void check_piece(std::string_view message, std::size_t id, const std::string& name) {
-  WireReader reader(message, name);
+  MessageReader field(message, name);
   std::string_view text;
   float score = 0;
-  for (Field field; reader.next(field);) {
-    if (field.is(kPieceText, kBytes)) text = field.bytes;
-    if (field.is(kPieceScore, kFixed32)) std::memcpy(&score, field.bytes.data(), 4);
+  while (field.next()) {
+    if (field.is(kPieceText, kBytes)) text = field.bytes();
+    else if (field.is(kPieceScore, protozero::pbf_wire_type::fixed32)) score = field.number();
   }
   const bool valid = !text.empty() && text.find('\0') == std::string_view::npos &&
                      data::find_invalid_utf8(text) == std::string_view::npos;
@@ -174,9 +172,11 @@ void check_piece(std::string_view message, std::size_t id, const std::string& na
 }
 
 void check_normalizer(std::string_view message, const std::string& name) {
-  WireReader reader(message, name);
-  for (Field field; reader.next(field);) {
-    if (field.is(kCharsMap, kBytes) && !field.bytes.empty()) CharsMap(field.bytes, name).check();
+  MessageReader field(message, name);
+  while (field.next()) {
+    if (!field.is(kCharsMap, kBytes)) continue;
+    const std::string_view map = field.bytes();
+    if (!map.empty()) CharsMap(map, name).check();
   }
 }
 
@@ -202,19 +202,19 @@ SubwordFile check_subword_file(std::string_view bytes, const std::string& name) 
   SubwordFile file{without_seal(bytes, name)};
   bool trainer = false;
   bool normalizer = false;
-  WireReader reader(file.model, name);
-  for (Field field; reader.next(field);) {
-    if (field.is(kPieces, kBytes)) check_piece(field.bytes, file.pieces++, name);
-    if (field.is(kNormalizer, kBytes) || field.is(kDenormalizer, kBytes)) {
-      check_normalizer(field.bytes, name);
-    }
+  MessageReader field(file.model, name);
+  while (field.next()) {
     trainer |= field.is(kTrainer, kBytes);
     normalizer |= field.is(kNormalizer, kBytes);
+    if (field.is(kPieces, kBytes)) check_piece(field.bytes(), file.pieces++, name);
+    else if (field.is(kNormalizer, kBytes) || field.is(kDenormalizer, kBytes))
+      check_normalizer(field.bytes(), name);
   }
   if (file.pieces == 0 || !trainer || !normalizer) {
-    fail_data(name + ": no whole model of SentencePiece: it has " + std::to_string(file.pieces) +
-              " pieces" + (trainer && normalizer ? "" : " and lacks how to use them") +
-              "; it may be cut short");
+    fail_data(name + ": is not a complete model of SentencePiece: it has " +
+              std::to_string(file.pieces) + " pieces" +
+              (trainer && normalizer ? "" : ", and no settings of their use") +
+              "; the file may be cut short");
   }
   return file;
 }

@@ -193,7 +193,7 @@ TEST(SubwordFile, IsWrittenAndRead) {
                     [&] { SubwordModel::load(directory.write("w.model", content)); });
   };
   EXPECT_THAT(error(""), HasSubstr("w.model: the file is empty"));
-  EXPECT_THAT(error("to be or not to be"), HasSubstr("w.model: no model of SentencePiece"));
+  EXPECT_THAT(error("to be or not to be"), HasSubstr("w.model: is not a model of SentencePiece"));
   EXPECT_THAT(error(Vocabulary::of({"a"}).str()), HasSubstr("w.model: no model"));
 }
 

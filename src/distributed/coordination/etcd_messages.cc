@@ -1,20 +1,67 @@
 #include "distributed/coordination/etcd_messages.h"
 
+#include <protozero/pbf_reader.hpp>
+#include <protozero/pbf_writer.hpp>
+
 #include "base/error.h"
-#include "distributed/coordination/wire.h"
 
 namespace trireme::distributed::etcd {
 namespace {
 
-using wire::Field;
-using wire::Reader;
-using wire::Writer;
+// Zeros and empty bytes are not written, as in proto3, except by present().
+class Writer {
+ public:
+  void number(int field, std::int64_t value) {
+    if (value != 0) present(field, value);
+  }
+  void bytes(int field, std::string_view value) {
+    if (!value.empty()) present(field, value);
+  }
+  void message(int field, const Writer& value) { present(field, value.text_); }  // also if empty
+  void present(int field, std::int64_t value) {
+    protozero::pbf_writer(text_).add_int64(tag(field), value);
+  }
+  void present(int field, std::string_view value) {
+    protozero::pbf_writer(text_).add_bytes(tag(field), value.data(), value.size());
+  }
+  const std::string& text() const { return text_; }
 
-// Calls body(field) for each field of a message.
+ private:
+  static protozero::pbf_tag_type tag(int field) {
+    return static_cast<protozero::pbf_tag_type>(field);
+  }
+
+  std::string text_;
+};
+
+struct Field {
+  int number = 0;
+  std::int64_t value = 0;       // of an integer
+  std::string_view bytes = {};  // of bytes, text and messages
+};
+
+// Calls body(field) for each field of a message. Skips integers of fixed size. Errors: data if
+// `bytes` is not a message.
 template <class Body>
 void each(std::string_view bytes, Body&& body) {
-  Reader reader(bytes);
-  while (const auto field = reader.next()) body(*field);
+  try {
+    protozero::pbf_reader reader(bytes.data(), bytes.size());
+    while (reader.next()) {
+      Field field{static_cast<int>(reader.tag())};
+      switch (reader.wire_type()) {
+        case protozero::pbf_wire_type::varint: field.value = reader.get_int64(); break;
+        case protozero::pbf_wire_type::length_delimited: {
+          const protozero::data_view view = reader.get_view();
+          field.bytes = {view.data(), view.size()};
+          break;
+        }
+        default: reader.skip(); continue;
+      }
+      body(field);
+    }
+  } catch (const protozero::exception& error) {
+    fail_data(std::string("a message of etcd is damaged or cut short (") + error.what() + ")");
+  }
 }
 
 std::string text(const Field& field) { return std::string(field.bytes); }
@@ -71,13 +118,15 @@ std::string prefix_of(const std::string& key, const std::string& end) {
     prefix.clear();
     return prefix;
   }
-  if (static_cast<unsigned char>(end.back()) == 0) fail_usage("a range of keys that is no prefix");
+  if (static_cast<unsigned char>(end.back()) == 0)
+    fail_usage("this store supports only ranges of keys with a common prefix");
   prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) - 1);
-  if (!key.starts_with(prefix)) fail_usage("a range of keys that is no prefix");
+  if (!key.starts_with(prefix))
+    fail_usage("this store supports only ranges of keys with a common prefix");
   return prefix;
 }
 
-// Of all keys, etcd wants to hear a zero byte.
+// For all keys, etcd expects a zero byte.
 std::string begin_of(const std::string& prefix) {
   return prefix.empty() ? std::string(1, '\0') : prefix;
 }
@@ -88,7 +137,7 @@ Writer to_range(const Get& get) {
     w.bytes(1, get.key);
     return w;
   }
-  // A page begins right behind a key: at that key and a zero byte.
+  // A page begins directly after a key: at that key and a zero byte.
   w.bytes(1, get.after.empty() ? begin_of(get.key) : get.after + '\0');
   w.bytes(2, end_of_prefix(get.key));
   w.number(3, get.limit);
@@ -110,7 +159,7 @@ Writer to_delete(const Erase& erase) {
   return w;
 }
 
-// RequestOp: which field it has says what it is, and so in ResponseOp.
+// RequestOp and ResponseOp: the number of the field is the kind of the operation.
 constexpr int kRange = 1, kPut = 2, kDelete = 3;
 
 Writer to_operation(const Action& action) {
@@ -128,10 +177,10 @@ Action from_operation(std::string_view bytes) {
       case kRange: action = from_range_request(field.bytes); break;
       case kPut: action = from_put_request(field.bytes); break;
       case kDelete: action = from_delete_request(field.bytes); break;
-      default: fail_usage("an action of a transaction that is not served here");
+      default: fail_usage("this store supports only range, put and delete in a transaction");
     }
   });
-  if (!action) fail_data("an action of a transaction that says nothing");
+  if (!action) fail_data("an operation of a transaction is empty");
   return std::move(*action);
 }
 
@@ -157,7 +206,7 @@ std::size_t index_of(const int (&list)[n], std::int64_t wanted) {
   for (std::size_t i = 0; i < n; ++i) {
     if (list[i] == wanted) return i;
   }
-  fail_usage("a comparison that is not served here");
+  fail_usage("this store does not support this comparison");
 }
 
 Condition from_compare(std::string_view bytes) {
@@ -172,7 +221,7 @@ Condition from_compare(std::string_view bytes) {
       case 5:
       case 6: condition.number = field.value; break;
       case 7: condition.value = text(field); break;
-      default: fail_usage("a comparison that is not served here");
+      default: fail_usage("this store does not support this comparison");
     }
   });
   condition.is = static_cast<Condition::Is>(index_of(kResults, result));
@@ -247,7 +296,8 @@ Get from_range_request(std::string_view bytes) {
   get.prefix = true;
   get.key = prefix_of(key, end);
   if (key == begin_of(get.key)) return get;
-  if (key.empty() || key.back() != '\0') fail_usage("a range of keys that is no page of a prefix");
+  if (key.empty() || key.back() != '\0')
+    fail_usage("this store supports only ranges of keys with a common prefix");
   get.after = key.substr(0, key.size() - 1);
   return get;
 }
@@ -284,7 +334,8 @@ Erase from_delete_request(std::string_view bytes) {
   });
   if (end.empty()) return {key};
   Erase erase{prefix_of(key, end), true};
-  if (key != begin_of(erase.key)) fail_usage("a range of keys that is no prefix");
+  if (key != begin_of(erase.key))
+    fail_usage("this store supports only ranges of keys with a common prefix");
   return erase;
 }
 
@@ -331,11 +382,12 @@ WatchRequest from_watch_request(std::string_view bytes) {
       if (part.number == 2) end = text(part);
       if (part.number == 3) request.from = part.value;
     });
-    if (end.empty()) fail_usage("only prefixes are watched here");
+    if (end.empty()) fail_usage("this store watches only ranges of keys with a common prefix");
     request.prefix = prefix_of(key, end);
-    if (key != begin_of(request.prefix)) fail_usage("only prefixes are watched here");
+    if (key != begin_of(request.prefix))
+      fail_usage("this store watches only ranges of keys with a common prefix");
   });
-  if (!creates) fail_usage("a watch begins with its creation");
+  if (!creates) fail_usage("the first request of a watch must create it");
   return request;
 }
 

@@ -2,8 +2,9 @@
 
 // Converts messages of etcd, version 3, between the types of Store and bytes. Names and numbers of
 // fields are those of its public interface (rpc.proto). Errors of all from_...(): data for bytes
-// that are no message; usage for requests that Store does not support, such as a range of keys that
-// is no prefix.
+// that are not a message; usage for requests that Store does not support, such as a range of keys
+// without a common prefix. Uses protozero, because no process can load both libprotobuf and
+// libsentencepiece of Debian, which contains an older version (docs/reference/dependencies.md).
 
 #include <map>
 #include <string>

@@ -183,7 +183,8 @@ void TrainerMetrics::client(const ClientStatistics& statistics) {
       .counter("trireme_client_repeated_requests_total",
                "Requests to parameter servers that were repeated.")
       .raise_to(statistics.again);
-  registry_.counter("trireme_client_duplicates_total", "Pushes that the server had already applied.")
+  registry_
+      .counter("trireme_client_duplicates_total", "Pushes that the server had already applied.")
       .raise_to(statistics.duplicates);
   registry_.counter("trireme_client_map_reads_total", "Reads of the slot map.")
       .raise_to(statistics.maps);
@@ -247,10 +248,9 @@ void watch_master(Registry& registry, const Master& master) {
   of_tasks(counter, "trireme_master_refused_completions_total",
            "Completions by trainers that no longer owned the task.", &TaskCounts::refused);
   of_tasks(gauge, "trireme_master_poison_tasks",
-           "Tasks of this epoch that failed too often and are left out.",
-           &TaskCounts::failed);
-  of_tasks(gauge, "trireme_master_left_out_tasks", "Tasks of all epochs that failed too often and are left out.",
-           &TaskCounts::left_out);
+           "Tasks of this epoch that failed too often and are left out.", &TaskCounts::failed);
+  of_tasks(gauge, "trireme_master_left_out_tasks",
+           "Tasks of all epochs that failed too often and are left out.", &TaskCounts::left_out);
   of_tasks(counter, "trireme_master_bad_ends_total",
            "Failed attempts of tasks, as reported to this leader.", &TaskCounts::bad_ends);
   registry.collect(

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <unistd.h>
+#include <protozero/pbf_writer.hpp>
 
 #include <bit>
 #include <chrono>
@@ -16,45 +17,25 @@ namespace {
 constexpr int kEventWallTime = 1, kEventStep = 2, kEventFileVersion = 3, kEventSummary = 5,
               kEventSessionLog = 7;
 constexpr int kSummaryValue = 1, kValueTag = 1, kValueSimple = 2, kSessionLogStatus = 1;
-constexpr std::uint64_t kSessionStart = 1;
+constexpr int kSessionStart = 1;
 
-// Kinds of fields on the wire.
-constexpr int kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5;
+using protozero::pbf_writer;
 
 template <class Word>
 void put_fixed(std::string& to, Word word) {
   for (std::size_t i = 0; i < sizeof word; ++i) to += static_cast<char>(word >> (8 * i) & 0xff);
 }
 
-void put_varint(std::string& to, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) to += static_cast<char>((value & 0x7f) | 0x80);
-  to += static_cast<char>(value);
-}
-
-void put_key(std::string& to, int field, int kind) {
-  put_varint(to, static_cast<std::uint64_t>(field << 3 | kind));
-}
-
-void put_number(std::string& to, int field, std::uint64_t value) {
-  put_key(to, field, kVarint);
-  put_varint(to, value);
-}
-
-void put_bytes(std::string& to, int field, std::string_view bytes) {
-  put_key(to, field, kBytes);
-  put_varint(to, bytes.size());
-  to += bytes;
-}
-
 std::string event_at(double wall_time, std::int64_t step) {
   std::string event;
-  put_key(event, kEventWallTime, kFixed64);
-  put_fixed(event, std::bit_cast<std::uint64_t>(wall_time));
-  put_number(event, kEventStep, static_cast<std::uint64_t>(step));
+  pbf_writer writer(event);
+  writer.add_double(kEventWallTime, wall_time);
+  writer.add_int64(kEventStep, step);
   return event;
 }
 
-// The format's own disguise, so that a checksum of checksummed data does not come out constant.
+// The format rotates and shifts checksums, so that the checksum of data with their own checksum is
+// not constant.
 std::uint32_t masked_crc(std::string_view bytes) {
   const std::uint32_t crc = crc32c(bytes);
   return std::rotr(crc, 15) + 0xa282ead8u;
@@ -77,12 +58,12 @@ EventFile::EventFile(const std::string& directory, std::int64_t first_step) {
       fmt::format("{}/events.out.tfevents.{:.6f}.{}.{}", directory, time, host_name(), ::getpid());
   file_.open(path_, std::ios::binary);
   std::string version = event_at(time, 0);
-  put_bytes(version, kEventFileVersion, "brain.Event:2");
+  pbf_writer(version).add_string(kEventFileVersion, "brain.Event:2");
   write_record(version);
   if (first_step <= 0) return;
   std::string start = event_at(time, first_step), log;
-  put_number(log, kSessionLogStatus, kSessionStart);
-  put_bytes(start, kEventSessionLog, log);
+  pbf_writer(log).add_enum(kSessionLogStatus, kSessionStart);
+  pbf_writer(start).add_message(kEventSessionLog, log);
   write_record(start);
 }
 
@@ -90,13 +71,13 @@ void EventFile::add(std::int64_t step, const std::vector<std::pair<std::string, 
   std::string summary;
   for (const auto& [tag, number] : scalars) {
     std::string value;
-    put_bytes(value, kValueTag, tag);
-    put_key(value, kValueSimple, kFixed32);
-    put_fixed(value, std::bit_cast<std::uint32_t>(static_cast<float>(number)));
-    put_bytes(summary, kSummaryValue, value);
+    pbf_writer writer(value);
+    writer.add_string(kValueTag, tag);
+    writer.add_float(kValueSimple, static_cast<float>(number));
+    pbf_writer(summary).add_message(kSummaryValue, value);
   }
   std::string event = event_at(now(), step);
-  put_bytes(event, kEventSummary, summary);
+  pbf_writer(event).add_message(kEventSummary, summary);
   write_record(event);
 }
 
