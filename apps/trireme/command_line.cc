@@ -30,6 +30,12 @@ constexpr CommandExamples kCommandExamples[] = {
   trireme train job.toml --run runs/1               keep metrics and checkpoints in runs/1
   trireme train job.toml --run runs/1 --resume      continue from the newest checkpoint
 )"},
+    {"init", R"(
+  trireme init prices.csv                           writes prices.toml
+  trireme init patients.csv --target survived
+  trireme init photos/ -o cats_and_dogs.toml        photos/cat/*.jpg, photos/dog/*.jpg
+  trireme init reviews.tsv -o -                     prints the job
+)"},
     {"check", R"(
   trireme check job.toml
   trireme check job.toml --set data.batch=256 --json
@@ -142,6 +148,29 @@ void add_train(CLI::App& app) {
     if (arguments->job.empty()) throw CLI::RequiredError("job");
     train(*arguments);
   });
+}
+
+void add_init(CLI::App& app) {
+  auto arguments = std::make_shared<InitArguments>();
+  CLI::App* command = app.add_subcommand(
+      "init",
+      "write a first job file, with comments, for a CSV file, texts or a folder of pictures");
+  command
+      ->add_option(
+          "data", arguments->data,
+          "CSV file; folder with train.csv and test.csv; TSV file with a text and a label\n"
+          "in each line; or folder of pictures with a subfolder for each class")
+      ->required();
+  command
+      ->add_option("--target", arguments->target,
+                   "column of a CSV file to predict (default: a guess)")
+      ->type_name("COLUMN");
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "job file to write (default: named after the data); - prints it")
+      ->type_name("FILE");
+  command->add_flag("--force", arguments->force, "replace the job file if it exists");
+  command->callback([arguments] { init(*arguments); });
 }
 
 void add_check(CLI::App& app) {
@@ -303,6 +332,7 @@ std::string examples_of(const std::string& command) {
 void add_all(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormatter>());  // inherited by the commands added below
   add_train(app);
+  add_init(app);
   add_check(app);
   add_eval(app);
   add_predict(app);

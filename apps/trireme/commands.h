@@ -35,6 +35,14 @@ struct TrainArguments {
 };
 void train(TrainArguments arguments);
 
+struct InitArguments {
+  std::string data;
+  std::string target;  // column of a CSV file; "": a guess
+  std::string output;  // "": a file with the name of the data; "-": standard output
+  bool force = false;  // replaces the file
+};
+void init(const InitArguments& arguments);
+
 struct CheckArguments {
   std::string job;
   trireme::JobOptions options;

@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kExamples = R"(examples:
   trireme train examples/jobs/fashion_conv.toml     train, test and save the model of a job
   trireme train job.toml --set train.epochs=2       the same with one key changed
+  trireme init prices.csv                           write a first job for data of your own
   trireme check job.toml                            check a job without training
   trireme launch --trainers 2 job.toml              the same in several processes
   trireme job status                                processes and progress of such a job

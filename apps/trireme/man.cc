@@ -2,8 +2,6 @@
 
 #include "man.h"
 
-#include <fstream>
-
 #include "trireme/error.h"
 
 namespace commands {
@@ -81,11 +79,7 @@ Description description_of(const Json& command) {
 }
 
 void write_page(const std::string& folder, const std::string& name, const std::string& text) {
-  std::ofstream file(folder + "/" + name + ".1");
-  file << text;
-  if (!file.flush()) {
-    throw trireme::Error(trireme::ErrorKind::io, "cannot write " + folder + "/" + name + ".1");
-  }
+  write_file(folder + "/" + name + ".1", text);
 }
 
 std::string page_start(const std::string& name, const std::string& words, const Json& command) {

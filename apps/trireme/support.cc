@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -108,6 +110,17 @@ trireme::data::Batch inputs_of(const trireme::Model& model, const trireme::data:
     inputs.insert(*column);
   }
   return inputs;
+}
+
+void write_file(const std::string& path, const std::string& content) {
+  const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
+  std::ofstream file(temporary, std::ios::binary);
+  file << content;
+  file.close();
+  if (file && std::rename(temporary.c_str(), path.c_str()) == 0) return;
+  const std::string why = std::strerror(errno);
+  std::remove(temporary.c_str());
+  throw trireme::Error(trireme::ErrorKind::io, "cannot write " + path + ": " + why);
 }
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {

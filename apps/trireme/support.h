@@ -35,6 +35,9 @@ std::int64_t winner(const float* scores, std::int64_t count);
 // The columns of a batch that the model takes. Errors: data, if one is missing.
 trireme::data::Batch inputs_of(const trireme::Model& model, const trireme::data::Batch& batch);
 
+// Writes a file as a whole: readers see the old content or the new one. Errors: io.
+void write_file(const std::string& path, const std::string& content);
+
 // The candidate nearest to a misspelled word, or "" if none is near.
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
 

@@ -136,6 +136,19 @@ TRIREME_API std::string catalog_json();
 // The JSON Schema (draft 2020-12) of job files, for editors.
 TRIREME_API std::string job_schema_json();
 
+struct SuggestOptions {
+  std::string target = {};       // the column of a CSV file to predict; empty: a guess
+  std::string directory = {};    // of the job file; empty: the working directory
+  std::string output = "model";  // [output] directory
+};
+
+// Returns the text of a job file, with comments, for a first model of `data`: a CSV file, a folder
+// with train.csv and perhaps test.csv, a TSV file with a text and a label in each line, or a folder
+// of pictures with a subfolder for each class, perhaps below train/ and test/. Reads the whole
+// file, or 32 pictures. Errors: not_found; usage for other data or a wrong target; data if no model
+// can be trained on them.
+TRIREME_API std::string suggest_job(const std::string& data, const SuggestOptions& options = {});
+
 // Measures a saved model on other data with the metrics of its job: "loss" ("mse" if that is the
 // loss), "accuracy" and "confusion" or "mse", and [train] metrics. For a model that was saved
 // without them (SaveOptions::measured): accuracy and confusion if the target is an integer and the

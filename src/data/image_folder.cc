@@ -1,4 +1,5 @@
-// Pictures in folders: one subfolder for each class.
+#include "data/image_folder.h"
+
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -45,20 +46,10 @@ std::string size_text(std::int64_t height, std::int64_t width) {
 class FolderSource : public Source {
  public:
   FolderSource(const std::string& path, const FolderOptions& options) : options_(options) {
-    for (const fs::path& folder : sorted_entries(path)) {
-      if (!fs::is_directory(folder)) continue;
-      for (const fs::path& file : sorted_entries(folder)) {
-        if (!is_picture(file) || !fs::is_regular_file(file)) continue;
-        files_.push_back(file.string());
-        labels_.push_back(static_cast<std::int64_t>(class_names_.size()));
-      }
-      class_names_.push_back(folder.filename().string());
-    }
-    if (files_.empty()) {
-      fail_data(path +
-                ": no pictures; they must lie in one subfolder for each class and end in "
-                ".png, .jpg or .jpeg");
-    }
+    PictureFolder pictures = list_pictures(path);
+    class_names_ = std::move(pictures.class_names);
+    files_ = std::move(pictures.files);
+    labels_ = std::move(pictures.labels);
     height_ = options.height;
     width_ = options.width;
     if (height_ == 0) {
@@ -109,6 +100,25 @@ class FolderSource : public Source {
 };
 
 }  // namespace
+
+PictureFolder list_pictures(const std::string& path) {
+  PictureFolder pictures;
+  for (const fs::path& folder : sorted_entries(path)) {
+    if (!fs::is_directory(folder)) continue;
+    for (const fs::path& file : sorted_entries(folder)) {
+      if (!is_picture(file) || !fs::is_regular_file(file)) continue;
+      pictures.files.push_back(file.string());
+      pictures.labels.push_back(static_cast<std::int64_t>(pictures.class_names.size()));
+    }
+    pictures.class_names.push_back(folder.filename().string());
+  }
+  if (pictures.files.empty()) {
+    fail_data(path +
+              ": no pictures; they must lie in one subfolder for each class and end in .png, .jpg "
+              "or .jpeg");
+  }
+  return pictures;
+}
 
 Dataset image_folder(const std::string& path, const FolderOptions& options) {
   constexpr std::int64_t kLargest = 1 << 14;
