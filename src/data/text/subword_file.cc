@@ -33,6 +33,15 @@ enum NormalizerField : std::uint32_t { kCharsMap = 2 };
 
 // The fields of a message, in order.
 class MessageReader {
+  template <class Read>
+  auto checked(Read&& read) {
+    try {
+      return read();
+    } catch (const protozero::exception&) {
+      fail_damaged(name_);
+    }
+  }
+
  public:
   MessageReader(std::string_view message, const std::string& name)
       : reader_(message.data(), message.size()), name_(name) {}
@@ -63,15 +72,6 @@ class MessageReader {
   }
 
  private:
-  template <class Read>
-  auto checked(Read&& read) {
-    try {
-      return read();
-    } catch (const protozero::exception&) {
-      fail_damaged(name_);
-    }
-  }
-
   protozero::pbf_reader reader_;
   bool unread_ = false;  // whether the value of the present field is not read yet
   const std::string& name_;

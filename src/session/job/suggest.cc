@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A basic string of TOML.
-std::string quoted(std::string_view text) {
+std::string toml_text(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -37,7 +37,7 @@ std::string quoted(std::string_view text) {
 std::string list_of(const std::vector<std::string>& texts) {
   std::string result = "[", line;
   for (const std::string& text : texts) {
-    const std::string next = quoted(text) + ", ";
+    const std::string next = toml_text(text) + ", ";
     if (line.size() + next.size() > 90) {
       result += "\n  " + line;
       line.clear();
@@ -49,7 +49,7 @@ std::string list_of(const std::vector<std::string>& texts) {
 }
 
 // In a comment of one line.
-std::string in_comment(const std::string& name) { return quoted(name.substr(0, 60)); }
+std::string in_comment(const std::string& name) { return toml_text(name.substr(0, 60)); }
 
 // "1 row", "1,200 rows".
 std::string count_of(std::size_t count, const std::string& one, const std::string& more) {
@@ -115,14 +115,14 @@ std::string csv_keys(const job::TableGuess& guess, const std::string& file,
     if (is_words) words.push_back(column.name);
     has_missing |= column.has_missing;
   }
-  std::string keys = "csv = " + quoted(file) + "\n";
+  std::string keys = "csv = " + toml_text(file) + "\n";
   if (!fit.empty())
-    keys += "fit = " + quoted(fit) + "  # words, means and deviations are from it\n";
+    keys += "fit = " + toml_text(fit) + "  # words, means and deviations are from it\n";
   if (!guess.format.header) keys += "header = false  # columns are called \"0\", \"1\" ...\n";
   if (guess.format.separator != ',') {
-    keys += "separator = " + quoted(std::string(1, guess.format.separator)) + "\n";
+    keys += "separator = " + toml_text(std::string(1, guess.format.separator)) + "\n";
   }
-  keys += "target = " + quoted(guess.target.name) + "\n";
+  keys += "target = " + toml_text(guess.target.name) + "\n";
   if (guess.target.kind == job::TargetGuess::Kind::classes) {
     keys += "classes = true  # each different value of the target is a class\n";
   }
@@ -132,7 +132,7 @@ std::string csv_keys(const job::TableGuess& guess, const std::string& file,
   }
   if (has_missing) keys += "missing = \"mean\"  # an empty cell becomes the mean of its column\n";
   if (!guess.missing_word.empty()) {
-    keys += "missing_word = " + quoted(guess.missing_word) + "  # means missing, too\n";
+    keys += "missing_word = " + toml_text(guess.missing_word) + "  # means missing, too\n";
   }
   return keys + "standardize = true  # numbers to mean 0 and standard deviation 1\n";
 }
@@ -188,7 +188,7 @@ Suggestion suggest_texts(const std::string& path, const std::string& file) {
   if (labels.size() < 2) fail_data(path + ": the texts need at least two different labels");
   suggestion.about = count_of(suggestion.examples, "text", "texts") + " with " +
                      count_of(labels.size(), "label", "labels");
-  suggestion.data = "train = " + quoted(file) + "\n" + std::string(kSplit) +
+  suggestion.data = "train = " + toml_text(file) + "\n" + std::string(kSplit) +
                     batch_line(suggestion.examples) +
                     "# Words, and pairs of neighbors, that occur at least twice.\n"
                     "text = { grams = 2, min_count = 2 }\n";
@@ -242,7 +242,7 @@ Pictures look_at_pictures(const std::string& folder) {
 std::string folder_table(const std::string& folder, const Pictures& pictures) {
   const bool keep = pictures.height >= kMinSide && pictures.width >= kMinSide &&
                     std::max(pictures.height, pictures.width) <= kMaxSide;
-  std::string text = "{ folder = " + quoted(folder);
+  std::string text = "{ folder = " + toml_text(folder);
   if (!keep) text += fmt::format(", size = [{}, {}]", kMaxSide, kMaxSide);
   return text + fmt::format(", channels = {} }}\n", pictures.gray ? 1 : 3);
 }
@@ -335,7 +335,7 @@ std::string suggest_job(const std::string& data, const SuggestOptions& options) 
       "directory = {}  # for the trained model\n",
       in_comment(file), suggestion.about, suggestion.data, suggestion.tables, suggestion.layers,
       units, suggestion.loss, suggestion.metrics, epochs_for(suggestion.examples),
-      quoted(options.output));
+      toml_text(options.output));
 }
 
 }  // namespace trireme
