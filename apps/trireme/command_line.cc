@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +52,7 @@ constexpr CommandExamples kCommandExamples[] = {
   trireme predict fashion_conv shirt.png boot.jpg --top 3
   trireme predict text_lstm --text "a great film"
   trireme predict fashion_conv --data fashion_mnist/test --rows 0:5 --json
+  trireme predict fashion_conv --data fashion_mnist/test -o predictions.csv
 )"},
     {"compile", R"(
   trireme compile fashion_conv                      for this machine
@@ -132,6 +135,7 @@ void add_train(CLI::App& app) {
   command->add_flag("--print-job", arguments->print_job,
                     "print the job with the defaults of all options, as a job file, and end");
   command->add_flag("--quiet", arguments->quiet, "print results only");
+  command->add_flag("--json", arguments->json, "print the results as JSON");
   command->add_flag("--timings,--time-to-first-step", arguments->timings,
                     "print the time to the first step, compiled kernels and planned memory");
   command->add_option("--log-every", arguments->log_every, "print the loss every N steps")
@@ -220,7 +224,15 @@ void add_predict(CLI::App& app) {
   command->add_option("--data", arguments->data,
                       "data set such as mnist/test, a .csv file, or texts in a .tsv file");
   command->add_option("--rows", arguments->rows,
-                      "rows of the data set: 0:10 (default), 7, or 100: for row 100 to the end");
+                      "rows of the data set: 0:10 (default; with --output all), 7, or 100: for\n"
+                      "row 100 to the end");
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "write the predictions of all rows to a .csv or .jsonl file")
+      ->type_name("FILE");
+  command
+      ->add_option("--batch", arguments->batch, "examples at a time, with --output (default: 256)")
+      ->check(CLI::PositiveNumber);
   command->add_option("--top", arguments->top, "number of classes to print (default: 1)")
       ->check(CLI::PositiveNumber);
   command
@@ -244,6 +256,7 @@ void add_compile(CLI::App& app) {
                       "folder to write (default: MODEL/compiled-TARGET)");
   command->add_option("--linker", arguments->options.linker,
                       "linker to use (default: mold, or ld.lld if there is no mold)");
+  command->add_flag("--json", arguments->json, "print JSON");
   command->callback([arguments] { compile(*arguments); });
 }
 
@@ -256,14 +269,18 @@ void add_inspect(CLI::App& app) {
   command->add_option("--batch", arguments->batch, "examples per batch (default: 64)")
       ->check(CLI::PositiveNumber);
   command->add_flag("--program", arguments->program_only, "print the Program only");
+  command->add_flag("--json", arguments->json, "print JSON");
   command->callback([arguments] { inspect(*arguments); });
 }
 
 void add_data(CLI::App& app) {
   CLI::App* command = app.add_subcommand("data", "list, check and convert data sets");
   command->require_subcommand(1);
-  command->add_subcommand("list", "list the known data sets, and where they are on this machine")
-      ->callback(list_data);
+  auto json = std::make_shared<bool>(false);
+  CLI::App* list_command = command->add_subcommand(
+      "list", "list the known data sets, and where they are on this machine");
+  list_command->add_flag("--json", *json, "print JSON");
+  list_command->callback([json] { list_data(*json); });
 
   auto name = std::make_shared<std::string>();
   CLI::App* path_command = command->add_subcommand("path", "print the files of a known data set");
@@ -275,7 +292,8 @@ void add_data(CLI::App& app) {
       command->add_subcommand("verify", "read a whole data set: format, checksums, ranges");
   verify_command->add_option("what", *specifications,
                              "known data sets, files or folders (default: all known ones found)");
-  verify_command->callback([specifications] { verify_data(*specifications); });
+  verify_command->add_flag("--json", *json, "print JSON");
+  verify_command->callback([specifications, json] { verify_data(*specifications, *json); });
 
   auto output = std::make_shared<std::string>();
   CLI::App* convert_command =
@@ -314,10 +332,29 @@ void add_man(CLI::App& app) {
   command->callback([&app, folder] { write_man_pages(describe_program(app), *folder); });
 }
 
+// The lines "name: value" of the information, or one JSON object.
+void print_information(bool json) {
+  const std::string text = trireme::system_information();
+  if (!json) {
+    std::printf("%s", text.c_str());
+    return;
+  }
+  nlohmann::ordered_json all = nlohmann::ordered_json::object();
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(':');
+    const std::size_t value = line.find_first_not_of(' ', colon + 1);
+    all[line.substr(0, colon)] = value == std::string::npos ? "" : line.substr(value);
+  }
+  std::printf("%s\n", all.dump(2).c_str());
+}
+
 void add_info(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "info", "print version, processor, libraries, threads, folders, data sets");
-  command->callback([] { std::printf("%s", trireme::system_information().c_str()); });
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "print JSON");
+  command->callback([json] { print_information(*json); });
 }
 
 }  // namespace

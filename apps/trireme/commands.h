@@ -29,6 +29,7 @@ struct TrainArguments {
   bool quiet = false;
   bool dry_run = false;    // checks the job only
   bool print_job = false;  // as in CheckArguments
+  bool json = false;
   bool timings = false;
   bool no_memory_planning = false;
   std::int64_t log_every = 0;  // steps; 0: never
@@ -66,7 +67,9 @@ struct PredictArguments {
   std::string model;
   std::vector<std::string> files, texts;
   std::string data;
-  std::string rows = "0:10";
+  std::string rows;          // "": the first ten; all if `output` is given
+  std::string output;        // "": standard output
+  std::int64_t batch = 256;  // examples at a time, with `output`
   std::int64_t top = 1;
   int threads = 0;
   bool json = false;
@@ -78,6 +81,7 @@ struct CompileArguments {
   std::string output;  // "": MODEL/compiled-TARGET
   std::string precision = "f32";
   trireme::CompileModelOptions options;
+  bool json = false;
 };
 void compile(CompileArguments arguments);
 
@@ -85,12 +89,14 @@ struct InspectArguments {
   std::string what;
   std::int64_t batch = 64;
   bool program_only = false;
+  bool json = false;
 };
 void inspect(const InspectArguments& arguments);
 
-void list_data();
+void list_data(bool json);
 void print_data_paths(const std::string& name);
-void verify_data(const std::vector<std::string>& specifications);  // none: all that are found
+// No specification: all known data sets that are found.
+void verify_data(std::vector<std::string> specifications, bool json);
 void convert_data(const std::string& specification, const std::string& output);
 
 }  // namespace commands

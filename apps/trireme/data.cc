@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
@@ -18,6 +19,7 @@ namespace commands {
 namespace {
 
 namespace tr = trireme;
+using Json = nlohmann::ordered_json;
 
 std::string megabytes(double bytes) {
   char text[32];
@@ -27,18 +29,26 @@ std::string megabytes(double bytes) {
 
 }  // namespace
 
-void list_data() {
+void list_data(bool json) {
   std::vector<std::vector<std::string>> rows;
+  Json all = Json::array();
   for (const tr::data::KnownData& data : tr::data::known_data()) {
     double bytes = 0;
     for (const std::string& file : data.files) {
       std::error_code error;
       bytes += static_cast<double>(std::filesystem::file_size(file, error));
     }
-    if (data.files.empty()) rows.push_back({data.name, "missing", "", data.advice});
-    else rows.push_back({data.name, "found", megabytes(bytes), data.files[0]});
+    Json entry = {{"name", data.name}, {"files", data.files}, {"bytes", bytes}};
+    if (data.files.empty()) {
+      rows.push_back({data.name, "missing", "", data.advice});
+      entry["advice"] = data.advice;
+    } else {
+      rows.push_back({data.name, "found", megabytes(bytes), data.files[0]});
+    }
+    all.push_back(std::move(entry));
   }
-  std::printf("%s", table({"data set", "", "size", "where, or how to get it"}, rows).c_str());
+  if (json) std::printf("%s\n", all.dump(2).c_str());
+  else std::printf("%s", table({"data set", "", "size", "where, or how to get it"}, rows).c_str());
 }
 
 namespace {
@@ -66,16 +76,15 @@ void print_data_paths(const std::string& name) {
 
 namespace {
 
-// Reads a corpus and prints its number of examples and the number of distinct values per field.
-void verify_corpus(const std::string& name) {
+// Reads a corpus: its number of examples and the number of distinct values in each field.
+Json verify_corpus(const std::string& name) {
   const tr::data::Corpus corpus = tr::data::open_text(name);
-  std::string text;
+  Json fields = Json::object();
   for (std::size_t i = 0; i < corpus.fields.size(); ++i) {
     const std::set<std::string_view> distinct(corpus.values[i].begin(), corpus.values[i].end());
-    text += ", " + corpus.fields[i] + " (" + std::to_string(distinct.size()) + " distinct)";
+    fields[corpus.fields[i]] = std::to_string(distinct.size()) + " distinct";
   }
-  std::printf("%s: ok, %lld text examples%s\n", name.c_str(), static_cast<long long>(corpus.size()),
-              text.c_str());
+  return {{"name", name}, {"examples", corpus.size()}, {"columns", fields}};
 }
 
 // The index in the batch of the example that holds packed row `row`.
@@ -109,14 +118,14 @@ void check_values(const tr::data::Column& column, const tr::data::Batch& batch,
   }
 }
 
-// Reads a whole data set and prints its number of examples and its columns.
-void verify(const std::string& specification) {
+// Reads a whole data set: its number of examples and its columns.
+Json verify(const std::string& specification) {
   if (tr::data::is_corpus(specification)) return verify_corpus(specification);
   const tr::data::Dataset dataset = tr::open_data(specification);
   std::vector<tr::data::Column> columns = dataset.columns();
-  std::string text;
+  Json types = Json::object();
   for (tr::data::Column& column : columns) {
-    text += ", " + column.name + " " + type_of(column);
+    types[column.name] = type_of(column);
     if (column.name == "label" && column.dtype == tr::i64) {
       column.ids = static_cast<std::int64_t>(dataset.class_names().size());
     }
@@ -128,18 +137,33 @@ void verify(const std::string& specification) {
     }
     first += tr::data::examples_in(batch);
   }
-  std::printf("%s: ok, %lld examples%s\n", specification.c_str(), static_cast<long long>(first),
-              text.c_str());
+  return {{"name", specification}, {"examples", first}, {"columns", types}};
+}
+
+void print_verified(const Json& verified) {
+  std::string columns;
+  for (const auto& [name, type] : verified["columns"].items()) {
+    columns += ", " + name + " " + type.get<std::string>();
+  }
+  std::printf("%s: ok, %lld examples%s\n", verified["name"].get<std::string>().c_str(),
+              static_cast<long long>(verified["examples"].get<std::int64_t>()), columns.c_str());
+  std::fflush(stdout);
 }
 
 }  // namespace
 
-void verify_data(const std::vector<std::string>& specifications) {
-  for (const std::string& specification : specifications) verify(specification);
-  if (!specifications.empty()) return;
-  for (const tr::data::KnownData& data : tr::data::known_data()) {
-    if (!data.files.empty()) verify(data.name);
+void verify_data(std::vector<std::string> specifications, bool json) {
+  if (specifications.empty()) {
+    for (const tr::data::KnownData& data : tr::data::known_data()) {
+      if (!data.files.empty()) specifications.push_back(data.name);
+    }
   }
+  Json all = Json::array();
+  for (const std::string& specification : specifications) {
+    all.push_back(verify(specification));
+    if (!json) print_verified(all.back());
+  }
+  if (json) std::printf("%s\n", all.dump(2).c_str());
 }
 
 void convert_data(const std::string& specification, const std::string& output) {

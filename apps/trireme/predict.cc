@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "commands.h"
+#include "prediction_file.h"
 #include "predictions.h"
 #include "support.h"
 #include "trireme/error.h"
@@ -122,16 +124,65 @@ Examples from_images(const tr::Model& model, const std::vector<std::string>& pat
   return {paths, {{input, joined}}};
 }
 
-Examples from_data(const tr::Model& model, const PredictArguments& arguments) {
-  const tr::data::Dataset dataset = tr::open_data(arguments.data, model);
-  const auto [begin, end] = read_rows(arguments.rows, dataset.size());
-  const tr::data::Batch batch = dataset.rows(begin, end);
+Examples from_data(const tr::Model& model, const tr::data::Dataset& dataset, RowRange rows) {
+  const tr::data::Batch batch = dataset.rows(rows.begin, rows.end);
   Examples examples{{}, inputs_of(model, batch), rows_of_output(model, batch)};
-  for (std::int64_t row = begin; row < end; ++row) examples.names.push_back(std::to_string(row));
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    examples.names.push_back(std::to_string(row));
+  }
   return examples;
 }
 
+// The files and texts of the command line, in batches.
+class Given {
+ public:
+  Given(const tr::Model& model, const PredictArguments& arguments)
+      : model_(model),
+        arguments_(arguments),
+        texts_(!model.text().empty() || !arguments.texts.empty()) {}
+
+  std::int64_t size() const {
+    return static_cast<std::int64_t>(arguments_.files.size() + arguments_.texts.size());
+  }
+  Examples read(RowRange rows) const {
+    PredictArguments part;
+    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (at < arguments_.files.size()) part.files.push_back(arguments_.files[at]);
+      else part.texts.push_back(arguments_.texts[at - arguments_.files.size()]);
+    }
+    return texts_ ? from_texts(model_, part) : from_images(model_, part.files);
+  }
+
+ private:
+  const tr::Model& model_;
+  const PredictArguments& arguments_;
+  bool texts_;
+};
+
+using ReadExamples = std::function<Examples(RowRange)>;
+
+void predict_all(tr::Model& model, const ReadExamples& read, RowRange rows,
+                 const PredictArguments& arguments) {
+  const auto run = [&](RowRange part, int digits) {
+    const Examples examples = read(part);
+    const tr::Tensor output = model.predict(examples.feeds).at(0);
+    return predictions_of(model, examples, output, arguments, digits);
+  };
+  if (arguments.output.empty()) return print(run(rows, 4), arguments.json);
+  PredictionFile file(arguments.output, rows.end - rows.begin);
+  for (std::int64_t at = rows.begin; at < rows.end; at += arguments.batch) {
+    file.add(run({at, std::min(at + arguments.batch, rows.end)}, 9));
+  }
+  file.finish();
+}
+
 }  // namespace
+
+RowRange rows_to_predict(const PredictArguments& arguments, std::int64_t count) {
+  const char* usual = arguments.output.empty() ? "0:10" : "0:";
+  return read_rows(arguments.rows.empty() ? usual : arguments.rows, count);
+}
 
 void predict(const PredictArguments& arguments) {
   const bool single = !arguments.files.empty() || !arguments.texts.empty();
@@ -140,13 +191,18 @@ void predict(const PredictArguments& arguments) {
                     "predict: needs files, --text or --data\n"
                     "  hint   --data cannot be combined with files and --text");
   }
+  if (!arguments.output.empty()) PredictionFile::check_name(arguments.output);
   tr::Model model = tr::load_model(arguments.model, {.threads = arguments.threads});
   if (tr::writes_texts(model)) return predict_texts(model, arguments);
-  const bool texts = !model.text().empty() || !arguments.texts.empty();
-  const Examples examples = !single ? from_data(model, arguments)
-                            : texts ? from_texts(model, arguments)
-                                    : from_images(model, arguments.files);
-  print_predictions(model, examples, model.predict(examples.feeds).at(0), arguments);
+  if (single) {
+    const Given given(model, arguments);
+    return predict_all(
+        model, [&](RowRange rows) { return given.read(rows); }, {0, given.size()}, arguments);
+  }
+  const tr::data::Dataset dataset = tr::open_data(arguments.data, model);
+  predict_all(
+      model, [&](RowRange rows) { return from_data(model, dataset, rows); },
+      rows_to_predict(arguments, dataset.size()), arguments);
 }
 
 }  // namespace commands

@@ -23,53 +23,45 @@ std::vector<std::int64_t> top_classes(const float* scores, std::int64_t classes,
   return order;
 }
 
-std::string number_text(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", number);
-  return text;
-}
-
-// The prediction for each example, as JSON and as a row of a table.
-struct Predictions {
-  Json json = Json::array();
-  std::vector<std::vector<std::string>> rows;
-
-  void add(const std::string& example, const char* key, Json value,
-           const std::vector<std::string>& cells) {
-    json.push_back({{"example", example}, {key, std::move(value)}});
-    rows.push_back({example});
-    rows.back().insert(rows.back().end(), cells.begin(), cells.end());
-  }
-  void print(const std::vector<std::string>& headings, bool as_json) const {
-    if (as_json) std::printf("%s\n", json.dump(2).c_str());
-    else std::printf("%s", table(headings, rows).c_str());
-  }
-};
-
-class Printer {
+class Reader {
  public:
-  Printer(const tr::Model& model, const Examples& examples, const tr::Tensor& output,
-          const PredictArguments& arguments)
+  Reader(const tr::Model& model, const Examples& examples, const tr::Tensor& output,
+         const PredictArguments& arguments, int digits)
       : model_(model),
         examples_(examples),
         output_(output),
         arguments_(arguments),
+        digits_(digits),
         example_heading_{!arguments.data.empty() ? "row"
                          : model.text().empty()  ? "image"
                                                  : "text"} {}
 
   // Takes the output for scores of classes only if the model has names for its classes.
-  void print() const {
+  Predictions read() {
     const bool named = !model_.labels().empty() || model_.outputs().at(0).name == "scores";
     const bool scores =
         output_.rank() == 2 && output_.dtype() == tr::f32 && output_.dim(1) > 1 && named;
     const bool labels = output_.dtype() == tr::i64 && output_.rank() == 1 && named;
-    if (scores && (!examples_.rows || examples_.next)) print_classes();
-    else if (scores || labels) print_labels();
-    else print_numbers();
+    if (scores && (!examples_.rows || examples_.next)) read_classes();
+    else if (scores || labels) read_labels();
+    else read_numbers();
+    return std::move(result_);
   }
 
  private:
+  std::string number_text(double number) const {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.*g", digits_, number);
+    return text;
+  }
+
+  void add(const std::string& example, const char* key, Json value,
+           const std::vector<std::string>& cells) {
+    result_.json.push_back({{"example", example}, {key, std::move(value)}});
+    result_.rows.push_back({example});
+    result_.rows.back().insert(result_.rows.back().end(), cells.begin(), cells.end());
+  }
+
   // The output rows [begin, end) of example i.
   std::pair<std::int64_t, std::int64_t> rows_of(std::size_t i) const {
     const auto at = static_cast<std::int64_t>(i);
@@ -88,8 +80,7 @@ class Printer {
     return json;
   }
 
-  void print_classes() const {
-    Predictions predictions;
+  void read_classes() {
     std::size_t max_classes = 0;
     for (std::size_t i = 0; i < examples_.names.size(); ++i) {
       const auto [begin, end] = rows_of(i);
@@ -100,20 +91,18 @@ class Printer {
         cells.push_back(number_text(entry["score"].get<float>()));
       }
       max_classes = std::max(max_classes, classes.size());
-      predictions.add(examples_.names[i], "predictions", classes, cells);
+      add(examples_.names[i], "predictions", classes, cells);
     }
-    std::vector<std::string> headings{example_heading_};
+    result_.headings = {example_heading_};
     for (std::size_t k = 1; k <= max_classes; ++k) {
-      headings.push_back(k == 1 ? "prediction" : std::to_string(k) + ".");
-      headings.emplace_back("score");
+      result_.headings.push_back(k == 1 ? "prediction" : std::to_string(k) + ".");
+      result_.headings.emplace_back("score");
     }
-    predictions.print(headings, arguments_.json);
   }
 
-  // Prints the label of each row; the table shows only the one with the largest score.
-  void print_labels() const {
+  // The label of each row; the table shows only the one with the largest score.
+  void read_labels() {
     const bool scores = output_.rank() == 2;
-    Predictions predictions;
     for (std::size_t i = 0; i < examples_.names.size(); ++i) {
       Json rows = Json::array();
       std::string line;
@@ -126,39 +115,46 @@ class Printer {
         line += (row > begin ? " " : "") + label.get<std::string>();
         rows.push_back(prediction);
       }
-      predictions.add(examples_.names[i], "predictions", std::move(rows), {line});
+      add(examples_.names[i], "predictions", std::move(rows), {line});
     }
-    predictions.print({example_heading_, "predictions"}, arguments_.json);
+    result_.headings = {example_heading_, "predictions"};
   }
 
-  void print_numbers() const {
+  void read_numbers() {
     const tr::Tensor values = output_.cast(tr::f64);
     const std::int64_t width =
         output_.rank() == 0 || output_.dim(0) == 0 ? 0 : values.elements() / output_.dim(0);
-    Predictions predictions;
     for (std::size_t i = 0; i < examples_.names.size(); ++i) {
       const auto [begin, end] = rows_of(i);
       const double* first = values.data<double>();
       const std::vector<double> numbers(first + begin * width, first + end * width);
       std::string cell;
       for (const double number : numbers) cell += (cell.empty() ? "" : " ") + number_text(number);
-      predictions.add(examples_.names[i], "values", numbers, {cell});
+      add(examples_.names[i], "values", numbers, {cell});
     }
-    predictions.print({"example", model_.outputs().at(0).name}, arguments_.json);
+    result_.headings = {"example", model_.outputs().at(0).name};
   }
 
   const tr::Model& model_;
   const Examples& examples_;
   const tr::Tensor& output_;
   const PredictArguments& arguments_;
+  int digits_;
   std::string example_heading_;
+  Predictions result_;
 };
 
 }  // namespace
 
-void print_predictions(const tr::Model& model, const Examples& examples, const tr::Tensor& output,
-                       const PredictArguments& arguments) {
-  Printer(model, examples, output, arguments).print();
+Predictions predictions_of(const tr::Model& model, const Examples& examples,
+                           const tr::Tensor& output, const PredictArguments& arguments,
+                           int digits) {
+  return Reader(model, examples, output, arguments, digits).read();
+}
+
+void print(const Predictions& predictions, bool as_json) {
+  if (as_json) std::printf("%s\n", predictions.json.dump(2).c_str());
+  else std::printf("%s", table(predictions.headings, predictions.rows).c_str());
 }
 
 }  // namespace commands

@@ -1,12 +1,14 @@
 #pragma once
 
-// Prints predictions of a model as a table or JSON.
+// Predictions of a model: printed as a table or JSON, or written to a file.
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "commands.h"
+#include "support.h"
 #include "trireme/data.h"
 #include "trireme/ragged.h"
 #include "trireme/saved_model.h"
@@ -22,7 +24,21 @@ struct Examples {
   bool next = false;  // print only the last of these rows: the next token after a text
 };
 
-void print_predictions(const trireme::Model& model, const Examples& examples,
-                       const trireme::Tensor& output, const PredictArguments& arguments);
+// The prediction for each example, as JSON and as a row of a table.
+struct Predictions {
+  std::vector<std::string> headings;
+  std::vector<std::vector<std::string>> rows = {};
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+};
+
+// `digits` of numbers in rows.
+Predictions predictions_of(const trireme::Model& model, const Examples& examples,
+                           const trireme::Tensor& output, const PredictArguments& arguments,
+                           int digits);
+
+// The rows of the data set that --rows selects.
+RowRange rows_to_predict(const PredictArguments& arguments, std::int64_t count);
+
+void print(const Predictions& predictions, bool as_json);
 
 }  // namespace commands

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -74,14 +75,17 @@ void prepare_resume(tr::Job& job, const TrainArguments& arguments, tr::FitOption
                 stop_signal()};
 }
 
-void fit(tr::Job& job, const TrainArguments& arguments) {
+// Returns the seconds.
+double fit(tr::Job& job, const TrainArguments& arguments) {
   tr::FitOptions options = job.fit_options();
   options.progress = !arguments.quiet;
   prepare_resume(job, arguments, options);
   bool first = true;
   options.after_step = [&](std::int64_t step, double loss) {
     if (std::exchange(first, false)) {
-      if (step > 1) std::printf("resumed after step %lld\n", static_cast<long long>(step - 1));
+      if (step > 1) {
+        std::fprintf(stderr, "resumed after step %lld\n", static_cast<long long>(step - 1));
+      }
       std::fflush(stdout);
       if (arguments.timings) print_timings(job);
     }
@@ -96,7 +100,20 @@ void fit(tr::Job& job, const TrainArguments& arguments) {
   job.trainer().fit(job.train_data(), options);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   if (stop_signal() != 0) throw_stopped(job, options);
-  if (!arguments.quiet) std::printf("trained in %.1f s\n", spent.count());
+  if (!arguments.quiet) std::fprintf(stderr, "trained in %.1f s\n", spent.count());
+  return spent.count();
+}
+
+void print_json(tr::Job& job, double seconds, const std::optional<tr::Metrics>& tested) {
+  nlohmann::ordered_json json = {{"job", job.name()},
+                                 {"steps", job.trainer().steps()},
+                                 {"seconds", seconds},
+                                 {"saved_model", job.output_directory()}};
+  if (tested) {
+    json["test"] = {{"examples", tested->examples()}};
+    for (const auto& [name, value] : tested->numbers()) json["test"][name] = value;
+  }
+  std::printf("%s\n", json.dump(2).c_str());
 }
 
 }  // namespace
@@ -105,18 +122,18 @@ void train(TrainArguments arguments) {
   if (arguments.seed >= 0) arguments.options.seed = static_cast<std::uint64_t>(arguments.seed);
   arguments.options.plan_memory = !arguments.no_memory_planning;
   if (arguments.dry_run || arguments.print_job) {
-    return check({arguments.job, arguments.options, false, arguments.print_job});
+    return check({arguments.job, arguments.options, arguments.json, arguments.print_job});
   }
   tr::Job job = tr::Job::read(arguments.job, arguments.options);
-  if (!arguments.quiet) std::printf("%s\n", job.summary().c_str());
-  std::fflush(stdout);
-  fit(job, arguments);
+  if (!arguments.quiet) std::fprintf(stderr, "%s\n", job.summary().c_str());
+  const double seconds = fit(job, arguments);
   std::optional<tr::AveragedParameters> averaged;
   if (job.averages()) averaged.emplace(job.trainer().averaged());
-  if (job.test_data() != nullptr) {
-    const tr::Metrics metrics = job.trainer().evaluate(*job.test_data());
-    print_measured(metrics, "test ", job.test_data()->dataset().class_names());
-    if (!metrics.tensors().empty()) std::printf("\n");
+  std::optional<tr::Metrics> tested;
+  if (job.test_data() != nullptr) tested = job.trainer().evaluate(*job.test_data());
+  if (tested && !arguments.json) {
+    print_measured(*tested, "test ", job.test_data()->dataset().class_names());
+    std::fflush(stdout);
   }
   const std::string& directory = job.output_directory();
   job.trainer().save(directory, job.save_options());
@@ -124,10 +141,12 @@ void train(TrainArguments arguments) {
     draw_sheet(job, arguments.sheet.empty() ? directory + "/test_images.png" : arguments.sheet);
   }
   const tr::SaveOptions saved = job.save_options();
-  std::printf("saved %s/   (try: trireme predict %s %s)\n", directory.c_str(), directory.c_str(),
-              !saved.preprocessing.empty()                         ? "image.png"
-              : saved.text.size() == 1 && saved.inputs.size() == 1 ? "--text TEXT"
-                                                                   : "--data SPEC");
+  if (arguments.json) print_json(job, seconds, tested);
+  std::fprintf(stderr, "saved %s/   (try: trireme predict %s %s)\n", directory.c_str(),
+               directory.c_str(),
+               !saved.preprocessing.empty()                         ? "image.png"
+               : saved.text.size() == 1 && saved.inputs.size() == 1 ? "--text TEXT"
+                                                                    : "--data SPEC");
 }
 
 }  // namespace commands

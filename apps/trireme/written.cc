@@ -1,9 +1,12 @@
 #include "written.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "prediction_file.h"
+#include "predictions.h"
 #include "support.h"
 #include "trireme/error.h"
 #include "trireme/sequence_metrics.h"
@@ -33,7 +36,7 @@ Texts part_of(const Texts& all, RowRange rows) {
 Texts texts_to_read(const PredictArguments& arguments) {
   if (!arguments.data.empty()) {
     const Texts all = open_pairs(arguments.data).field("source");
-    return part_of(all, read_rows(arguments.rows, static_cast<std::int64_t>(all.size())));
+    return part_of(all, rows_to_predict(arguments, static_cast<std::int64_t>(all.size())));
   }
   Texts texts;
   for (const std::string& path : arguments.files) texts.push_back(tr::text::read(path));
@@ -64,20 +67,33 @@ void eval_texts(tr::Model& model, const EvalArguments& arguments) {
   }
 }
 
-void predict_texts(tr::Model& model, const PredictArguments& arguments) {
-  const Texts read = texts_to_read(arguments);
+namespace {
+
+Predictions predict_part(tr::Model& model, const Texts& read, int digits) {
   const std::vector<tr::WrittenText> written = tr::write_texts(model, read);
-  Json json = Json::array();
-  std::vector<Texts> lines;
+  Predictions predictions{{"text", "written", "score"}};
   for (std::size_t i = 0; i < read.size(); ++i) {
     char score[32];
-    std::snprintf(score, sizeof score, "%.3f", written[i].score);
-    json.push_back(
+    std::snprintf(score, sizeof score, "%.*f", digits, written[i].score);
+    predictions.json.push_back(
         {{"example", read[i]}, {"written", written[i].text}, {"score", written[i].score}});
-    lines.push_back({read[i], written[i].text, score});
+    predictions.rows.push_back({read[i], written[i].text, score});
   }
-  if (arguments.json) std::printf("%s\n", json.dump(2).c_str());
-  else std::printf("%s", table({"text", "written", "score"}, lines).c_str());
+  return predictions;
+}
+
+}  // namespace
+
+void predict_texts(tr::Model& model, const PredictArguments& arguments) {
+  const Texts read = texts_to_read(arguments);
+  if (arguments.output.empty()) return print(predict_part(model, read, 3), arguments.json);
+  const auto count = static_cast<std::int64_t>(read.size());
+  PredictionFile file(arguments.output, count);
+  for (std::int64_t at = 0; at < count; at += arguments.batch) {
+    const auto end = std::min(at + arguments.batch, count);
+    file.add(predict_part(model, {read.begin() + at, read.begin() + end}, 6));
+  }
+  file.finish();
 }
 
 }  // namespace commands

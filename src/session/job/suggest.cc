@@ -1,4 +1,4 @@
-// Writes a first job file for data that nobody has described yet.
+// Writes a first job file for data without one.
 
 #include <fmt/core.h>
 

@@ -61,7 +61,7 @@ std::string duration_text(double seconds) {
 }
 
 Progress::Progress(bool shown, int epochs, std::int64_t steps)
-    : shown_(shown), terminal_(::isatty(STDOUT_FILENO) == 1), epochs_(epochs), steps_(steps) {}
+    : shown_(shown), terminal_(::isatty(STDERR_FILENO) == 1), epochs_(epochs), steps_(steps) {}
 
 void Progress::begin_epoch(int epoch) {
   epoch_ = epoch;
@@ -77,7 +77,7 @@ double Progress::seconds() const {
 bool Progress::due() const { return steady_clock::now() >= next_; }
 
 void Progress::clear_line() {
-  if (drawn_) std::fputs("\r\033[K", stdout);
+  if (drawn_) std::fputs("\r\033[K", stderr);
   drawn_ = false;
 }
 
@@ -96,15 +96,15 @@ void Progress::draw(std::int64_t step, std::int64_t examples, const std::string&
     if (const auto at = line.find(bar); colors_wanted() && at != std::string::npos) {
       line = line.substr(0, at) + "\033[36m" + bar + "\033[0m" + line.substr(at + bar.size());
     }
-    std::fputs(("\r\033[K" + line).c_str(), stdout);
+    std::fputs(("\r\033[K" + line).c_str(), stderr);
     drawn_ = true;
   } else {
     std::fputs(fmt::format("epoch {}/{}  step {}/{}  {}  {} samples/s  {} left\n", epoch_, epochs_,
                            step, steps_, numbers, rate, duration_text(left))
                    .c_str(),
-               stdout);
+               stderr);
   }
-  std::fflush(stdout);
+  std::fflush(stderr);
   next_ = steady_clock::now() + (terminal_ ? steady_clock::duration(kTerminalInterval)
                                            : steady_clock::duration(kPlainInterval));
 }
@@ -115,13 +115,13 @@ void Progress::end_epoch(std::int64_t examples, const std::string& numbers,
   clear_line();
   const double spent = seconds();
   std::fputs(fmt::format("epoch {}/{}  {}{}  {} samples/s  {:.1f} s\n", epoch_, epochs_, numbers,
-                         validation.empty() ? "" : "  |  test " + validation,
+                         validation.empty() ? "" : "  |  validation " + validation,
                          with_thousands(static_cast<std::int64_t>(static_cast<double>(examples) /
                                                                   std::max(spent, 1e-9))),
                          spent)
                  .c_str(),
-             stdout);
-  std::fflush(stdout);
+             stderr);
+  std::fflush(stderr);
 }
 
 }  // namespace trireme
