@@ -69,7 +69,7 @@ struct Mode {
       : name(mode_name) {
     bytes = model.bytes();
     TrainerOptions options = {
-        .loss = model.loss, .optimizer = Adam{.learning_rate = 1e-3}, .threads = 1};
+        .loss = model.loss, .optimizer = Adam{.learning_rate = 1e-3}, .session = {.threads = 1}};
     if (exchange) {
       DataParallelOptions parallel;
       parallel.group.prefix = std::string("overlap/") + name + "/";

@@ -199,7 +199,7 @@ Rates train(int port, double seconds) {
   Model model;
   ServerTrainingOptions how;
   ServerTraining training(client, how, model.program);
-  TrainerOptions options = {.loss = model.loss, .optimizer = Adagrad{}, .threads = 1};
+  TrainerOptions options = {.loss = model.loss, .optimizer = Adagrad{}, .session = {.threads = 1}};
   training.extend(options);
   Trainer trainer(model.program, options);
   training.start(trainer);

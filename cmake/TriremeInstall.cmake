@@ -44,7 +44,7 @@ install(FILES
   DESTINATION ${TRIREME_CMAKE_DIR} COMPONENT dev)
 
 if(TRIREME_INFERENCE_ONLY)
-  foreach(header dtype error export inference ragged shape tensor)
+  foreach(header c dtype error export inference ragged shape tensor)
     install(FILES ${PROJECT_SOURCE_DIR}/include/trireme/${header}.h
       DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trireme COMPONENT dev)
   endforeach()

@@ -41,7 +41,10 @@ class Report {
  public:
   Report(const tr::Program& program, const InspectArguments& arguments)
       : program_(program), arguments_(arguments) {
-    if (arguments.json) return collect();
+    if (arguments.json) {
+      collect();
+      return;
+    }
     std::printf("%s\n", program.str().c_str());
     if (arguments.program_only) return;
     std::printf("%s\ncost of all ops above: %.4g MFLOP for one example\n",

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <trireme.h>
+#include <trireme/c.h>
 
 /* Prints an error to stderr and returns 1. */
 static int report_error(const char* where, const char* message) {

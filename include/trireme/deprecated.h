@@ -37,9 +37,15 @@ class DeprecatedOption {
 
   // If the old name is set, moves its value to the member with the new name. `initial` is the
   // default of the member. Errors: usage if both names are set.
-  void apply_to(T& member, const T& initial = T()) {
+  void apply_to(T& member, const T& initial = T())
+    requires std::equality_comparable<T>
+  {
+    move_to(member, !(member == initial));
+  }
+  // The same for a T without ==. `is_set`: whether the member has been set.
+  void move_to(T& member, bool is_set) {
     if (!value_) return;
-    if (member != initial) detail::fail_two_names(Old.text, New.text);
+    if (is_set) detail::fail_two_names(Old.text, New.text);
     member = *std::exchange(value_, std::nullopt);
   }
 

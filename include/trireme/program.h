@@ -2,8 +2,8 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +14,7 @@
 #include "trireme/error.h"
 #include "trireme/export.h"
 #include "trireme/shape.h"
+#include "trireme/source_location.h"
 
 namespace trireme {
 
@@ -22,9 +23,8 @@ struct Value;
 class Program;
 }  // namespace ir
 
-using SourceLocation = std::source_location;
-
-// A handle to one value of a Program. Cheap to copy; valid while its Program exists.
+// A handle to one value of a Program. Cheap to copy; valid while the Program, or a Session or
+// Trainer of it, exists.
 class TRIREME_API Value {
  public:
   Value() = default;
@@ -103,7 +103,8 @@ inline RaggedShape ragged(Shape outer = {batch}, Shape row = {}) {
 }
 
 // A network, its parameters and, after minimize(), its training step. It can be printed, parsed,
-// transformed and compiled. Not thread-safe.
+// transformed and compiled. Sessions and Trainers share it, so it may be destroyed before them. Not
+// thread-safe.
 class TRIREME_API Program {
  public:
   explicit Program(std::string name = "main");
@@ -147,8 +148,8 @@ class TRIREME_API Program {
 
    private:
     friend class Program;
-    Scope(ir::Program* program, std::string previous);
-    ir::Program* program_;
+    Scope(std::shared_ptr<ir::Program> program, std::string previous);
+    std::shared_ptr<ir::Program> program_;
     std::string previous_;
     bool was_sharing_;
   };
@@ -179,11 +180,15 @@ class TRIREME_API Program {
   static Program parse(std::string_view text);  // the exact inverse. Errors: data
 
   ir::Program& ir() const { return *ir_; }
-  explicit Program(std::unique_ptr<ir::Program> ir);
+  const std::shared_ptr<ir::Program>& shared_ir() const { return ir_; }
+  explicit Program(std::shared_ptr<ir::Program> ir);
 
  private:
-  std::unique_ptr<ir::Program> ir_;
+  std::shared_ptr<ir::Program> ir_;
 };
+
+TRIREME_API std::ostream& operator<<(std::ostream& out, const Value& value);  // str(), or "(empty)"
+TRIREME_API std::ostream& operator<<(std::ostream& out, const Program& program);  // str()
 
 // Checks types and appends one op by name to the Program of its operands. The functions of
 // trireme/ops.h call it. Operands of elementwise ops are broadcast against each other; numbers get

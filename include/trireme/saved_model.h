@@ -94,7 +94,6 @@ TRIREME_API Model load_model(const std::string& directory, const SessionOptions&
 // --- Models that write texts --------------------------------------------------------------------
 // Models such as translators: one text input, and the outputs "target" (ids of texts), its splits
 // and a score for each text. Jobs with the model `translator` save such models.
-// splits and a score of each. Jobs with the model `translator` save such ones.
 
 TRIREME_API bool writes_texts(const Model& model);
 

@@ -71,7 +71,7 @@ using Feeds = std::map<std::string, Tensor>;
 // thread-safe.
 class TRIREME_API Session {
  public:
-  // The Program must outlive the Session. It may grow later, as in minimize().
+  // Shares the Program, which may grow later, as in minimize().
   explicit Session(const Program& program, SessionOptions options = {});
   ~Session();
   Session(Session&&) noexcept;

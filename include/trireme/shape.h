@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <iosfwd>
 #include <map>
 #include <optional>
 #include <string>
@@ -73,7 +74,9 @@ inline const Dim batch{std::string_view("batch")};
 using Shape = std::vector<Dim>;
 
 TRIREME_API std::string str(const Shape& shape);  // "[batch, 1, 28, 28]"
-TRIREME_API Dim product(const Shape& shape);      // number of elements
+TRIREME_API std::ostream& operator<<(std::ostream& out, const Shape& shape);  // str()
+TRIREME_API std::ostream& operator<<(std::ostream& out, const Dim& dim);      // Dim::str()
+TRIREME_API Dim product(const Shape& shape);                                  // number of elements
 TRIREME_API std::vector<std::int64_t> evaluate(const Shape& shape, const SymbolSizes& sizes);
 TRIREME_API bool is_constant(const Shape& shape);
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -35,6 +36,13 @@ class TRIREME_API Tensor {
     return from<T>({}, std::vector<T>{value});
   }
 
+  // A Tensor of memory from elsewhere, in row-major order. `owner` is kept as long as a handle to
+  // the memory exists; with null the caller keeps the memory. Kernels read `data` in place, and
+  // writing to the Tensor writes there. Errors: usage, for a null pointer to elements, or an
+  // address that is not a multiple of the size of an element.
+  static Tensor from_external(DType dtype, std::vector<std::int64_t> shape, void* data,
+                              std::shared_ptr<const void> owner);
+
   DType dtype() const { return dtype_; }
   const std::vector<std::int64_t>& shape() const { return shape_; }
   int rank() const { return static_cast<int>(shape_.size()); }
@@ -42,7 +50,8 @@ class TRIREME_API Tensor {
   std::int64_t elements() const { return elements_; }
   std::size_t size_bytes() const { return static_cast<std::size_t>(elements_) * size_of(dtype_); }
 
-  // The memory, aligned to 64 bytes except in views made by rows(); null if there are no elements.
+  // The memory; null if there are no elements. Aligned to 64 bytes, except in Tensors made by
+  // rows() and from_external().
   std::byte* bytes() { return data_.get(); }
   const std::byte* bytes() const { return data_.get(); }
 
@@ -95,6 +104,8 @@ class TRIREME_API Tensor {
   std::int64_t elements_ = 0;
   std::shared_ptr<std::byte> data_;
 };
+
+TRIREME_API std::ostream& operator<<(std::ostream& out, const Tensor& tensor);  // str()
 
 // Returns whether dtype, shape and the bits of every element are equal.
 TRIREME_API bool equal(const Tensor& a, const Tensor& b);

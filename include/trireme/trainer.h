@@ -8,6 +8,7 @@
 
 #include "trireme/checkpoint.h"
 #include "trireme/data.h"
+#include "trireme/deprecated.h"
 #include "trireme/export.h"
 #include "trireme/metrics.h"
 #include "trireme/optimizer.h"
@@ -57,19 +58,22 @@ struct TrainerOptions {
   Optimizer optimizer = {};
   UpdateOptions updates = {};       // gradient accumulation, averages, l1 and l2
   ExchangeGradients exchange = {};  // for several processes; empty: none
-  HostFunctions host = {};          // as in SessionOptions
+  DeprecatedOption<HostFunctions, "host", "session.host"> host = {};
   // Training measures only means: docs/how-to/training.md
   std::vector<Metric> metrics = {};
-  int threads = 0;
-  std::uint64_t seed = 1;
-  Precision precision = Precision::f32;  // of values stored between kernels; f16 is refused
+  // Threads, seed, precision and more. Precision f16 is refused.
+  SessionOptions session = {};
+  // The old names of options of the session.
+  DeprecatedOption<int, "threads", "session.threads"> threads = {};
+  DeprecatedOption<std::uint64_t, "seed", "session.seed"> seed = {};
+  DeprecatedOption<Precision, "precision", "session.precision"> precision = {};
   // Training stops with Error(numeric) when the loss is NaN or infinite. With trace_nan the error
   // also names the first layer with NaN or infinity. It costs a copy of all parameters in every
   // step.
   bool trace_nan = false;
-  bool plan_memory = true;  // plan_memory, fuse, interpreter: as in SessionOptions
-  bool fuse = true;
-  bool interpreter = false;
+  DeprecatedOption<bool, "plan_memory", "session.plan_memory"> plan_memory = {};
+  DeprecatedOption<bool, "fuse", "session.fuse"> fuse = {};
+  DeprecatedOption<bool, "interpreter", "session.interpreter"> interpreter = {};
 };
 
 // The state of training after an epoch.
@@ -111,7 +115,7 @@ struct FitOptions {
 // columns without an input are ignored.
 class TRIREME_API Trainer {
  public:
-  // Adds gradients and updates to the Program, which must outlive the Trainer.
+  // Adds gradients and updates to the Program, and shares it.
   Trainer(Program& program, TrainerOptions options);
   ~Trainer();
   Trainer(Trainer&&) noexcept;

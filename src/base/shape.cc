@@ -1,6 +1,7 @@
 #include "trireme/shape.h"
 
 #include <algorithm>
+#include <ostream>
 #include <utility>
 
 #include "base/error.h"
@@ -295,5 +296,8 @@ std::vector<std::int64_t> evaluate(const Shape& shape, const SymbolSizes& sizes)
 bool is_constant(const Shape& shape) {
   return std::all_of(shape.begin(), shape.end(), [](const Dim& d) { return d.is_constant(); });
 }
+
+std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << str(shape); }
+std::ostream& operator<<(std::ostream& out, const Dim& dim) { return out << dim.str(); }
 
 }  // namespace trireme

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <ostream>
 
 #include "base/error.h"
 #include "base/half.h"
@@ -114,6 +115,23 @@ Tensor Tensor::uninitialized(DType dtype, std::vector<std::int64_t> shape) {
   return result;
 }
 
+Tensor Tensor::from_external(DType dtype, std::vector<std::int64_t> shape, void* data,
+                             std::shared_ptr<const void> owner) {
+  Tensor result;
+  result.dtype_ = dtype;
+  result.elements_ = count_elements(shape, dtype);
+  result.shape_ = std::move(shape);
+  if (result.elements_ == 0) return result;
+  if (data == nullptr) fail_usage("from_external: no memory for " + result.type_str());
+  if (reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) != 0) {
+    fail_usage("from_external: the address of " + result.type_str() +
+               " is not a multiple of the size of an element, " + std::to_string(size_of(dtype)) +
+               " bytes");
+  }
+  result.data_ = std::shared_ptr<std::byte>(std::move(owner), static_cast<std::byte*>(data));
+  return result;
+}
+
 Tensor::Tensor(DType dtype, std::vector<std::int64_t> shape)
     : Tensor(uninitialized(dtype, std::move(shape))) {
   if (data_) std::memset(data_.get(), 0, size_bytes());
@@ -209,5 +227,7 @@ bool equal(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   return a.elements() == 0 || std::memcmp(a.bytes(), b.bytes(), a.size_bytes()) == 0;
 }
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.str(); }
 
 }  // namespace trireme

@@ -1,16 +1,22 @@
 #include "trireme/tensor.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <sstream>
 
 #include "base/number_text.h"
-#include "trireme/error.h"
+#include "base/testing/error.h"
+#include "trireme/shape.h"
 
 namespace trireme {
 namespace {
+
+using testing::error_of;
+using ::testing::HasSubstr;
 
 TEST(Tensor, StartsAtZeroAndIsAligned) {
   for (DType dtype : {boolean, u8, i32, i64, f32, f64, bf16, f16}) {
@@ -72,6 +78,46 @@ TEST(Tensor, CastTruncatesAndSaturates) {
   EXPECT_EQ(a.cast(i32).to_vector<std::int32_t>(),
             (std::vector<std::int32_t>{1, -1, 300, -5, 0, 2147483647}));
   EXPECT_EQ(a.cast(i64).data<std::int64_t>()[5], std::numeric_limits<std::int64_t>::max());
+}
+
+TEST(Tensor, UsesExternalMemoryInPlace) {
+  auto memory = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3, 4, 5, 6});
+  const std::weak_ptr<std::vector<float>> watch = memory;
+  Tensor part;
+  {
+    Tensor tensor = Tensor::from_external(DType::f32, {3, 2}, memory->data(), memory);
+    EXPECT_EQ(tensor.data<float>(), memory->data());
+    EXPECT_EQ(tensor.type_str(), "f32[3, 2]");
+    tensor.data<float>()[5] = 7;
+    EXPECT_EQ((*memory)[5], 7);
+    EXPECT_EQ(tensor.clone().to_vector<float>(), (std::vector<float>{1, 2, 3, 4, 5, 7}));
+    part = tensor.rows(1, 2);
+  }
+  memory.reset();
+  EXPECT_FALSE(watch.expired()) << "a view keeps the owner";
+  EXPECT_EQ(part.to_vector<float>(), (std::vector<float>{3, 4}));
+  part = Tensor();
+  EXPECT_TRUE(watch.expired());
+}
+
+TEST(Tensor, RefusesBadExternalMemory) {
+  alignas(8) char bytes[16] = {};
+  const auto error = [&](std::vector<std::int64_t> shape, void* data) {
+    return error_of(ErrorKind::usage,
+                    [&] { Tensor::from_external(DType::f32, std::move(shape), data, nullptr); });
+  };
+  EXPECT_THAT(error({2}, nullptr), HasSubstr("no memory for f32[2]"));
+  EXPECT_THAT(error({2}, bytes + 1), HasSubstr("is not a multiple of the size of an element, 4"));
+  EXPECT_THAT(error({-1}, bytes), HasSubstr("-1"));
+  EXPECT_THAT(error({INT64_MAX, 8}, bytes), HasSubstr("f"));
+  EXPECT_EQ(Tensor::from_external(DType::f32, {0, 3}, nullptr, nullptr).elements(), 0);
+  EXPECT_EQ(Tensor::from_external(DType::i64, {}, bytes, nullptr).item<std::int64_t>(), 0);
+}
+
+TEST(Tensor, GoesToStreams) {
+  std::ostringstream out;
+  out << Tensor::from<float>({2}, {1, 2}) << ' ' << Shape{batch, 3} << ' ' << batch * 2;
+  EXPECT_EQ(out.str(), Tensor::from<float>({2}, {1, 2}).str() + " [batch, 3] 2*batch");
 }
 
 TEST(Tensor, PrintsForPeople) {

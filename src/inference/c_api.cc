@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "inference/runner.h"
-#include "trireme.h"
+#include "trireme/c.h"
 
 using trireme::DType;
 using trireme::Error;

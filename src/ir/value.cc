@@ -2,6 +2,8 @@
 // ir::Program. Program's constructor and parse() are in ops/program_api.cc because they need the
 // catalog of ops.
 
+#include <ostream>
+
 #include "base/error.h"
 #include "ir/builder.h"
 #include "trireme/ragged.h"
@@ -29,7 +31,7 @@ const Dim& Value::dim(int axis) const {
   return shape()[static_cast<std::size_t>(at)];
 }
 
-Program::Program(std::unique_ptr<ir::Program> ir) : ir_(std::move(ir)) {}
+Program::Program(std::shared_ptr<ir::Program> ir) : ir_(std::move(ir)) {}
 Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
@@ -103,16 +105,11 @@ Value Program::parameter(std::string_view name, DType dtype, Shape shape, Parame
   }
 }
 
-Program::Scope::Scope(ir::Program* program, std::string previous)
-    : program_(program),
+Program::Scope::Scope(std::shared_ptr<ir::Program> program, std::string previous)
+    : program_(std::move(program)),
       previous_(std::move(previous)),
-      was_sharing_(program->builder().reuses_parameters()) {}
-Program::Scope::Scope(Scope&& other) noexcept
-    : program_(other.program_),
-      previous_(std::move(other.previous_)),
-      was_sharing_(other.was_sharing_) {
-  other.program_ = nullptr;
-}
+      was_sharing_(program_->builder().reuses_parameters()) {}
+Program::Scope::Scope(Scope&&) noexcept = default;
 Program::Scope::~Scope() {
   if (!program_) return;
   program_->builder().set_layer(std::move(previous_));
@@ -128,7 +125,7 @@ Program::Scope Program::scope(std::string_view name) {
                "' is not a valid name for a layer: use letters, digits and _ . / - and start with "
                "a letter or _");
   }
-  return Scope(ir_.get(), builder.set_layer(std::move(path)));
+  return Scope(ir_, builder.set_layer(std::move(path)));
 }
 
 Program::Scope Program::shared_scope(std::string_view name) {
@@ -185,5 +182,10 @@ Value Program::find(std::string_view name) const {
   }
   return {};
 }
+
+std::ostream& operator<<(std::ostream& out, const Value& value) {
+  return out << (value ? value.str() : "(empty)");
+}
+std::ostream& operator<<(std::ostream& out, const Program& program) { return out << program.str(); }
 
 }  // namespace trireme

@@ -168,6 +168,38 @@ TEST(OldNames, Texts) {
   EXPECT_EQ(encoder.tokens.max_tokens, 2);
 }
 
+TEST(OldNames, TrainerOptions) {
+  const auto trained = [](const std::function<void(TrainerOptions&)>& set) {
+    Program program("line");
+    const Value x = program.input("x", f32, {batch, 2});
+    const Value y = nn::linear(x, {.units = 1});
+    TrainerOptions options{.loss = mean(y * y), .optimizer = Sgd{.learning_rate = 0.1}};
+    set(options);
+    Trainer trainer(program, options);
+    trainer.step({{"x", Tensor::from<float>({2, 2}, {1, 2, 3, 4})}});
+    EXPECT_EQ(trainer.session().threads(), 1);
+    return trainer.session().parameter("linear_0.weight");
+  };
+  const Tensor now = trained([](TrainerOptions& o) {
+    o.session = {.threads = 1, .seed = 7, .plan_memory = false, .fuse = false};
+  });
+  const Tensor old = trained([](TrainerOptions& o) {
+    o.threads = 1;
+    o.seed = 7;
+    o.plan_memory = false;
+    o.fuse = false;
+  });
+  EXPECT_TRUE(equal(now, old));
+  EXPECT_THAT(error_of(ErrorKind::usage,
+                       [&] {
+                         trained([](TrainerOptions& o) {
+                           o.session.threads = 1;
+                           o.threads = 2;
+                         });
+                       }),
+              AllOf(HasSubstr("session.threads"), HasSubstr("threads")));
+}
+
 TEST(OldNames, AProgramTextMayUseThem) {
   const std::string text =
       "program old v1\n"

@@ -1,7 +1,7 @@
 // Models compiled ahead of time against the Session that they were saved from, in C++ and C.
 
 #include <gmock/gmock.h>
-#include <trireme.h>
+#include <trireme/c.h>
 
 #include <cmath>
 #include <cstring>

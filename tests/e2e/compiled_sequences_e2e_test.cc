@@ -2,7 +2,7 @@
 // were saved from.
 
 #include <gmock/gmock.h>
-#include <trireme.h>
+#include <trireme/c.h>
 
 #include <cmath>
 #include <cstring>

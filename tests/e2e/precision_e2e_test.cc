@@ -64,7 +64,7 @@ double accuracy_after(Precision precision) {
   Trainer trainer(net.program, {.loss = net.loss,
                                 .optimizer = Adam{.learning_rate = 1e-3},
                                 .metrics = {accuracy(net.logits, net.label)},
-                                .precision = precision});
+                                .session = {.precision = precision}});
   trainer.fit(data::fashion_mnist("train").shuffle(7).batch(64), {.epochs = 2, .progress = false});
   return trainer.evaluate(data::fashion_mnist("test").batch(250))["accuracy"];
 }
@@ -79,9 +79,9 @@ TEST(Precision, LenetLearnsAsWellWithBf16) {
 
 std::vector<float> weights_after(int threads, Precision precision) {
   Lenet net;
-  Trainer trainer(
-      net.program,
-      {.loss = net.loss, .optimizer = Adam{}, .threads = threads, .precision = precision});
+  Trainer trainer(net.program, {.loss = net.loss,
+                                .optimizer = Adam{},
+                                .session = {.threads = threads, .precision = precision}});
   Tensor label(i64, {96});
   for (std::int64_t i = 0; i < 96; ++i) label.data<std::int64_t>()[i] = i % 10;
   const data::Dataset images =
@@ -199,8 +199,9 @@ TEST(PrecisionMisuse, HalvesAreStoredAndMovedAndNothingElse) {
 TEST(PrecisionMisuse, F16DoesNotTrain) {
   Lenet net;
   fails(ErrorKind::usage, "train with bf16 or f32", [&] {
-    Trainer trainer(net.program,
-                    {.loss = net.loss, .optimizer = Adam{}, .precision = Precision::f16});
+    Trainer trainer(
+        net.program,
+        {.loss = net.loss, .optimizer = Adam{}, .session = {.precision = Precision::f16}});
   });
   minimize(net.loss, Adam{});
   Session session(net.program, {.precision = Precision::f16});

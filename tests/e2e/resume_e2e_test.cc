@@ -52,7 +52,7 @@ struct Pupil {
         program, TrainerOptions{.loss = mean(nn::cross_entropy(logits, label)),
                                 .optimizer = choice.optimizer,
                                 .metrics = {accuracy(logits, label), f1(logits, label)},
-                                .threads = choice.threads});
+                                .session = {.threads = choice.threads}});
   }
 
   // Every parameter's bytes, the optimizer's among them.

@@ -104,10 +104,10 @@ TEST(Training, ChecksAndChoicesDoNotChangeTheBits) {
   Net plain(0.25), unplanned(0.25), two(0.25);
   const std::vector<float> weights = weights_after(plain.options(), plain);
   TrainerOptions options = unplanned.options();
-  options.plan_memory = false;
+  options.session.plan_memory = false;
   EXPECT_EQ(weights_after(options, unplanned), weights) << "without memory planning";
   options = two.options();
-  options.threads = 2;
+  options.session.threads = 2;
   EXPECT_EQ(weights_after(options, two), weights) << "with two threads";
 }
 
@@ -115,10 +115,10 @@ TEST(Training, TheInterpreterAndUnfusedKernelsAgree) {
   Net plain(0.25), interpreted(0.25), unfused(0.25);
   const std::vector<float> weights = weights_after(plain.options(), plain, 1);
   TrainerOptions options = interpreted.options();
-  options.interpreter = true;
+  options.session.interpreter = true;
   const std::vector<float> by_interpreter = weights_after(options, interpreted, 1);
   options = unfused.options();
-  options.fuse = false;
+  options.session.fuse = false;
   const std::vector<float> by_op = weights_after(options, unfused, 1);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     EXPECT_NEAR(by_interpreter[i], weights[i], 1e-5) << i;
@@ -155,6 +155,27 @@ TEST(Sessions, OnePlanServesAllBatchSizes) {
     }
     kernels = statistics.kernels_compiled + statistics.kernels_cached;
   }
+}
+
+TEST(Sessions, KeepTheirProgramAlive) {
+  std::optional<Session> session;
+  std::optional<Trainer> trainer;
+  Value y;
+  {
+    Program program("short");
+    const Value x = program.input("x", f32, {batch, 2});
+    y = nn::linear(x, {.units = 1});
+    session.emplace(program);
+    trainer.emplace(program,
+                    TrainerOptions{.loss = mean(y * y), .optimizer = Sgd{.learning_rate = 0.1}});
+    Program moved = std::move(program);
+    const auto scope = moved.scope("open");
+  }
+  const Feeds feeds{{"x", Tensor::from<float>({1, 2}, {1, 2})}};
+  EXPECT_EQ(session->run(feeds, {y})[0].elements(), 1);
+  const double first = trainer->step(feeds);
+  EXPECT_LT(trainer->step(feeds), first);
+  EXPECT_EQ(y.dtype(), f32);
 }
 
 TEST(Sessions, ResultsBelongToTheCaller) {

@@ -224,7 +224,8 @@ class EmbeddingFolders : public testing::Test {
 
 struct Pupil {
   Clicks model{3000, 8};
-  Trainer trainer{model.program, {.loss = model.loss, .optimizer = Adam{}, .threads = 2}};
+  Trainer trainer{model.program,
+                  {.loss = model.loss, .optimizer = Adam{}, .session = {.threads = 2}}};
   data::Batches batches = data::from_tensors(random_feeds(3000, 200, 4, 1)).shuffle(5).batch(16);
 
   void fit(int epochs, std::int64_t most = 0) {

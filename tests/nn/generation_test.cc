@@ -301,7 +301,7 @@ TEST(Generation, SaysWhatItWasTrainedToSay) {
   const nn::Hypotheses made = t.generate();
   Trainer trainer(t.program, {.loss = mean(nn::cross_entropy(logits, next)),
                               .optimizer = Adam{.learning_rate = 0.05},
-                              .threads = 1});
+                              .session = {.threads = 1}});
   Feeds feeds = t.feeds();
   RaggedTensor::from(std::vector<Ids>{{1, 0, 3, 4}, {1, 4}, {1, 3, 1}}).add_to(feeds, "previous");
   feeds["next"] = Tensor::from<std::int64_t>({9}, {0, 3, 4, 2, 4, 2, 3, 1, 2});

@@ -14,6 +14,7 @@
 #include "distributed/launch/training_member.h"
 #include "distributed/strategy/check_training.h"
 #include "session/job/distribution.h"
+#include "session/train/training.h"
 #include "trireme/distributed.h"
 
 namespace trireme {
@@ -103,6 +104,7 @@ TrainerOptions Member::distribute(Program& program, TrainerOptions options) {
   if (state_->distributed)
     fail_usage("Member::distribute() is called once: a member trains one Program");
   state_->distributed = true;
+  use_new_names(options);
   if (options.exchange) fail_usage("TrainerOptions::exchange is what Member::distribute() sets");
   const Distribution& how = state_->options.distribution;
   if (state_->options.checkpoints.empty()) {

@@ -109,20 +109,20 @@ void DataParallel::extend(TrainerOptions& options) {
     statistics_.push_back({Value(one.parameter), Value(one.value)});
   }
   options.exchange = [this](std::vector<ParameterGradient>& all) { exchange(all); };
-  options.host[kAdd] = [this](const std::string& key, std::span<const HostTensor> operands,
-                              HostTensor& result) {
+  options.session.host[kAdd] = [this](const std::string& key, std::span<const HostTensor> operands,
+                                      HostTensor& result) {
     add(key, operands);
     result.elements<std::int64_t>()[0] = 1;
   };
-  options.host[kSettle] = [this](const std::string&, std::span<const HostTensor>,
-                                 HostTensor& result) {
+  options.session.host[kSettle] = [this](const std::string&, std::span<const HostTensor>,
+                                         HostTensor& result) {
     settle();
     result.elements<std::int64_t>()[0] = 1;
   };
-  options.host[kTake] = [this](const std::string& key, std::span<const HostTensor>,
-                               HostTensor& result) { take(key, result); };
-  options.host[kAverage] = [this](const std::string& key, std::span<const HostTensor>,
-                                  HostTensor& result) { average(key, result); };
+  options.session.host[kTake] = [this](const std::string& key, std::span<const HostTensor>,
+                                       HostTensor& result) { take(key, result); };
+  options.session.host[kAverage] = [this](const std::string& key, std::span<const HostTensor>,
+                                          HostTensor& result) { average(key, result); };
 }
 
 void DataParallel::join(Trainer& trainer) {

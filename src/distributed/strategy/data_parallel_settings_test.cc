@@ -75,8 +75,7 @@ struct Model {
     return {.loss = loss,
             .optimizer = told.optimizer,
             .updates = told.updates,
-            .threads = 1,
-            .precision = told.precision};
+            .session = {.threads = 1, .precision = told.precision}};
   }
   // The trained parameters and their averages.
   Values parameters() {

@@ -58,7 +58,7 @@ struct Model {
     loss = mean(nn::mse(nn::linear(h, {.units = 1}), y));
   }
   TrainerOptions options() const {
-    return {.loss = loss, .optimizer = Momentum{.learning_rate = 0.05}, .threads = 1};
+    return {.loss = loss, .optimizer = Momentum{.learning_rate = 0.05}, .session = {.threads = 1}};
   }
   std::vector<float> parameter(const std::string& name) {
     return trainer->session().parameter(name).cast(f32).to_vector<float>();

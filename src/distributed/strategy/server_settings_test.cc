@@ -70,8 +70,7 @@ struct Model {
     return {.loss = loss,
             .optimizer = told.optimizer,
             .updates = told.updates,
-            .threads = 1,
-            .precision = told.precision};
+            .session = {.threads = 1, .precision = told.precision}};
   }
   std::vector<float> parameter(const std::string& name) {
     return trainer->session().parameter(name).to_vector<float>();

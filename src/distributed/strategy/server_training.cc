@@ -192,8 +192,8 @@ void ServerTraining::extend(TrainerOptions& options) {
   options.exchange = [this](std::vector<ParameterGradient>& all) { exchange(all); };
   // The Session may replace the text of an error; step() throws the original error again.
   const auto add = [&](const char* name, auto function) {
-    options.host[name] = [this, function](const std::string& key, Operands operands,
-                                          HostTensor& result) {
+    options.session.host[name] = [this, function](const std::string& key, Operands operands,
+                                                  HostTensor& result) {
       try {
         function(key, operands, result);
       } catch (const StaleGeneration&) {

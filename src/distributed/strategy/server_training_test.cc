@@ -57,7 +57,7 @@ struct Model {
         nn::linear(nn::linear(x, {.units = 6, .activation = nn::tanh}), {.units = 1}), click));
   }
   TrainerOptions options() const {
-    return {.loss = loss, .optimizer = Adagrad{.learning_rate = kRate}, .threads = 1};
+    return {.loss = loss, .optimizer = Adagrad{.learning_rate = kRate}, .session = {.threads = 1}};
   }
   Tensor parameter(const std::string& name) { return trainer->session().parameter(name); }
 };

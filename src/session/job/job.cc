@@ -187,13 +187,13 @@ void Job::State::make_trainer() {
                       .optimizer = job::read_optimizer(settings, own_steps()),
                       .updates = job::read_updates(settings),
                       .metrics = network->metrics,
-                      .threads = options.threads,
-                      .seed = settings.seed,
-                      .precision = settings.precision,
-                      .trace_nan = options.trace_nan,
-                      .plan_memory = options.plan_memory,
-                      .fuse = options.fuse,
-                      .interpreter = options.interpreter};
+                      .session = {.threads = options.threads,
+                                  .seed = settings.seed,
+                                  .plan_memory = options.plan_memory,
+                                  .fuse = options.fuse,
+                                  .interpreter = options.interpreter,
+                                  .precision = settings.precision},
+                      .trace_nan = options.trace_nan};
   if (options.extend) options.extend(program, made);
   trainer = std::make_unique<Trainer>(program, std::move(made));
   for (const auto& [name, value] : network->constants) {

@@ -33,9 +33,10 @@ struct Pupil {
     const Value y = program.input("y", f32, {Dim("rows"), 1});
     const Value h = nn::linear(x, {.units = 4, .activation = nn::tanh});
     const Value loss = mean(nn::mse(nn::linear(h, {.units = 1}), y));
-    trainer = std::make_unique<Trainer>(
-        program,
-        TrainerOptions{.loss = loss, .optimizer = Adam{.learning_rate = 0.01f}, .threads = 1});
+    trainer =
+        std::make_unique<Trainer>(program, TrainerOptions{.loss = loss,
+                                                          .optimizer = Adam{.learning_rate = 0.01f},
+                                                          .session = {.threads = 1}});
   }
 
   std::map<std::string, std::vector<float>> parameters() {
@@ -101,7 +102,7 @@ TEST(RaggedBatches, PredictionsKeepTheirSequences) {
   program.input("y", f32, ragged({batch}, {1}));
   const Value h = nn::linear(x, {.units = 3, .name = "l"});
   const Value some = sequence::filter(x, sum(x, {.axes = {1}}) > 0.0);
-  Trainer trainer(program, {.loss = mean(h), .threads = 1});
+  Trainer trainer(program, {.loss = mean(h), .session = {.threads = 1}});
   const data::Dataset all = points();
   const RaggedTensor whole = trainer.predict_ragged(all.batch(kExamples), h);
   EXPECT_EQ(whole.size(), kExamples);

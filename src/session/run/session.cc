@@ -93,7 +93,10 @@ SymbolSizes sizes_of(const ir::Program& program, const Feeds& feeds) {
 
 struct Session::State {
   State(const Program& program, SessionOptions options)
-      : options(std::move(options)), program(program.ir()), parameters(this->options.seed) {
+      : options(std::move(options)),
+        shared(program.shared_ir()),
+        program(*shared),
+        parameters(this->options.seed) {
     if (this->options.profile.empty()) this->options.profile = environment("TRIREME_PROFILE");
     device = device::make_cpu_device(this->options.threads);
     if (!this->options.profile.empty()) profiler = std::make_unique<runtime::Profiler>();
@@ -119,7 +122,8 @@ struct Session::State {
   codegen::Codegen& code();
 
   SessionOptions options;
-  const ir::Program& program;
+  std::shared_ptr<const ir::Program> shared;
+  const ir::Program& program;  // *shared
   ParameterStore parameters;
   std::unique_ptr<device::Device> device;
   std::unique_ptr<codegen::Codegen> codegen;

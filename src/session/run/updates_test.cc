@@ -74,7 +74,7 @@ std::vector<float> weights_after(int threads, const UpdateOptions& updates) {
   Trainer trainer(net.program, {.loss = net.loss,
                                 .optimizer = Adam{.learning_rate = 0.01, .clip = {.norm = 1}},
                                 .updates = updates,
-                                .threads = threads});
+                                .session = {.threads = threads}});
   trainer.fit(line().shuffle(1).batch(8), {.epochs = 3, .progress = false});
   std::vector<float> all = trainer.session().parameter("hidden.weight").to_vector<float>();
   const Tensor average = trainer.session().parameter("hidden.weight.average");

@@ -123,13 +123,13 @@ AveragedParameters Trainer::averaged() {
     same.swapped_ = lives;
     return same;
   }
-  AveragedParameters averaged(*state_->program, *state_->session);
+  AveragedParameters averaged(state_->program, *state_->session);
   state_->averaged = averaged.swapped_;
   return averaged;
 }
 
 void Trainer::save(const std::string& directory, const SaveOptions& options) {
-  save_model(*state_->program, *state_->session, directory, options);
+  save_model(state_->program, *state_->session, directory, options);
 }
 
 void Trainer::save_checkpoint(const std::string& directory) {

@@ -22,13 +22,26 @@ std::vector<Value> values_of(const std::vector<Metric>& metrics) {
 
 }  // namespace
 
-Training::Training(Program& program_in, TrainerOptions options_in)
-    : program(&program_in), options(std::move(options_in)) {
+void use_new_names(TrainerOptions& options) {
+  const SessionOptions initial;
+  SessionOptions& session = options.session;
+  options.host.move_to(session.host, !session.host.empty());
+  options.threads.apply_to(session.threads, initial.threads);
+  options.seed.apply_to(session.seed, initial.seed);
+  options.precision.apply_to(session.precision, initial.precision);
+  options.plan_memory.apply_to(session.plan_memory, initial.plan_memory);
+  options.fuse.apply_to(session.fuse, initial.fuse);
+  options.interpreter.apply_to(session.interpreter, initial.interpreter);
+}
+
+Training::Training(const Program& program_in, TrainerOptions options_in)
+    : program(program_in.shared_ir()), options(std::move(options_in)) {
   if (!options.loss) fail_usage("Trainer: .loss is not set");
-  if (options.loss.get()->program != &program->ir()) {
+  if (options.loss.get()->program != &program.ir()) {
     fail_usage("Trainer: .loss belongs to another Program");
   }
-  if (options.precision == Precision::f16) {
+  use_new_names(options);
+  if (options.session.precision == Precision::f16) {
     fail_usage(
         "Trainer: precision f16 is for inference: gradients vanish below 6e-8\n"
         "  hint   train with bf16 or f32, and predict with f16");
@@ -44,15 +57,9 @@ Training::Training(Program& program_in, TrainerOptions options_in)
   if (plateau) check_plateau();
   training_fetches = values_of(training_metrics);
   sum.emplace(training_metrics);
-  session = std::make_unique<Session>(*program, SessionOptions{.threads = options.threads,
-                                                               .seed = options.seed,
-                                                               .plan_memory = options.plan_memory,
-                                                               .fuse = options.fuse,
-                                                               .interpreter = options.interpreter,
-                                                               .precision = options.precision,
-                                                               .host = options.host});
-  if (options.trace_nan) trace = std::make_unique<NanTrace>(*program, *session);
-  program_hash_ = hash_of(program->ir());
+  session = std::make_unique<Session>(program, options.session);
+  if (options.trace_nan) trace = std::make_unique<NanTrace>(program, *session);
+  program_hash_ = hash_of(program.ir());
 }
 
 void Training::check_plateau() const {
@@ -84,7 +91,7 @@ Fed Training::fed(data::Batch batch) const {
   Fed fed{std::move(batch), 0};
   fed.examples = data::examples_in(fed.feeds);
   std::erase_if(fed.feeds, [this](const auto& column) {
-    for (const auto& input : program->ir().main().arguments) {
+    for (const auto& input : program.ir().main().arguments) {
       if (input->name == column.first) return false;
     }
     return true;
@@ -159,16 +166,16 @@ std::vector<std::pair<std::string, double>> Training::last_numbers() const {
 
 CheckpointState Training::checkpoint() {
   CheckpointState state;
-  state.program = program->ir().name;
+  state.program = program.ir().name;
   state.program_hash = program_hash_;
-  state.seed = options.seed;
+  state.seed = options.session.seed;
   state.examples = examples;
   state.batch_size = batch_size;
   state.progression = at;
   state.progression.runs = session->step();
   state.progression.sums = sum->sums();
   state.progression.sum_examples = sum->examples();
-  for (const auto& parameter : program->ir().parameters()) {
+  for (const auto& parameter : program.ir().parameters()) {
     state.parameters.emplace(parameter->name(), session->parameter(parameter->name()));
   }
   return state;
@@ -177,8 +184,8 @@ CheckpointState Training::checkpoint() {
 void Training::check_same_model(const CheckpointState& state) const {
   const std::string other =
       fmt::format("the checkpoint is of another model ({}, and this is {}): ", state.program,
-                  program->ir().name);
-  for (const auto& parameter : program->ir().parameters()) {
+                  program.ir().name);
+  for (const auto& parameter : program.ir().parameters()) {
     const auto found = state.parameters.find(parameter->name());
     if (found == state.parameters.end()) {
       fail_data(fmt::format("{}it has no parameter \"{}\"", other, parameter->name()));
@@ -191,7 +198,7 @@ void Training::check_same_model(const CheckpointState& state) const {
     }
   }
   for (const auto& [name, value] : state.parameters) {
-    if (program->ir().find_parameter(name) == nullptr) {
+    if (program.ir().find_parameter(name) == nullptr) {
       fail_data(fmt::format("{}its parameter \"{}\" is not here", other, name));
     }
   }
@@ -205,9 +212,9 @@ void Training::check_same_model(const CheckpointState& state) const {
 
 void Training::restore(const CheckpointState& state) {
   check_same_model(state);
-  if (state.seed != options.seed) {
+  if (state.seed != options.session.seed) {
     fail_data(fmt::format("the checkpoint was made with seed {}, and this training has seed {}",
-                          state.seed, options.seed));
+                          state.seed, options.session.seed));
   }
   sum->restore(state.progression.sums, state.progression.sum_examples);
   for (const auto& [name, value] : state.parameters) session->set_parameter(name, value);

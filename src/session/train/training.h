@@ -32,10 +32,13 @@ class Undisturbed {
   std::uint64_t step_;
 };
 
+// Moves options with an old name to the member with the new one. Errors: usage if both are set.
+void use_new_names(TrainerOptions& options);
+
 // The parts of a Trainer: a Program with updates, its Session, and the progress of training. A Fit
 // runs it.
 struct Training {
-  Training(Program& program, TrainerOptions options);
+  Training(const Program& program, TrainerOptions options);
 
   std::optional<Fed> next(data::BatchStream& stream) const;  // empty at the end
   Fed fed(data::Batch batch) const;                          // only columns that are inputs
@@ -52,7 +55,7 @@ struct Training {
   // Errors: data if the checkpoint is of another model; then nothing has changed.
   void restore(const CheckpointState& state);
 
-  Program* program;
+  Program program;  // shares the Program of the constructor
   TrainerOptions options;
   std::vector<Metric> all_metrics;  // the loss first
   // The means among them: cheap enough for every step, and a checkpoint has one number of each.

@@ -1,7 +1,7 @@
 /* A stranger's program in C: what the library says without a model. */
 #include <stdio.h>
 #include <string.h>
-#include <trireme.h>
+#include <trireme/c.h>
 
 int main(void) {
   trireme_model* model = NULL;

@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
     tr::Trainer trainer(program,
                         member.distribute(program, {.loss = mean(one * -1.0f),
                                                     .optimizer = tr::Sgd{.learning_rate = kBatch},
-                                                    .threads = 1}));
+                                                    .session = {.threads = 1}}));
     Pace pace(argv[2]);
     const auto after = [&](std::int64_t step, double) { pace.step(step); };
     member.train(trainer, records.shuffle(1).batch(kBatch),

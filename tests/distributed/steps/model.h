@@ -36,8 +36,9 @@ struct StepModel {
   // AdaGrad without an initial value makes steps of any gradient, even of one that is only
   // rounding.
   TrainerOptions options() const {
-    return {
-        .loss = loss, .optimizer = Adagrad{.learning_rate = kRate, .initial = 0.01}, .threads = 1};
+    return {.loss = loss,
+            .optimizer = Adagrad{.learning_rate = kRate, .initial = 0.01},
+            .session = {.threads = 1}};
   }
   // The examples of one of `members` members in a step; shares differ.
   data::Batch batch_of(std::int64_t step, std::int64_t member, std::int64_t members) const {
