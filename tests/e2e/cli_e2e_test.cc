@@ -18,10 +18,10 @@ using ::testing::StartsWith;
 
 const std::string kTrireme = TRIREME_CLI;
 
-class CommandLine : public InFolder {
+class OwnData : public InFolder {
  protected:
   // The label is "yes" where a is large; the town has no influence.
-  CommandLine() {
+  OwnData() {
     std::ostringstream csv;
     csv << "id,a,town,label\n";
     for (int i = 0; i < 300; ++i) {
@@ -45,7 +45,7 @@ class CommandLine : public InFolder {
   }
 };
 
-TEST_F(CommandLine, JobOfInitTrains) {
+TEST_F(OwnData, JobOfInitTrains) {
   EXPECT_EQ(output_of(kTrireme + " init towns.csv"), "");
   EXPECT_THAT(read(path("messages")), HasSubstr("wrote towns.toml"));
   EXPECT_THAT(output_of(kTrireme + " check towns.toml"), HasSubstr("towns: ok"));
@@ -57,7 +57,7 @@ TEST_F(CommandLine, JobOfInitTrains) {
   EXPECT_THAT(read(path("messages")), HasSubstr("|  validation loss"));
 }
 
-TEST_F(CommandLine, InitKeepsAnExistingFile) {
+TEST_F(OwnData, InitKeepsAnExistingFile) {
   write(path("towns.toml"), "mine");
   const Outcome refused = run_here(kTrireme + " init towns.csv");
   EXPECT_EQ(refused.code, 2);
@@ -70,7 +70,7 @@ TEST_F(CommandLine, InitKeepsAnExistingFile) {
   EXPECT_EQ(run_here(kTrireme + " init none.csv").code, 4);
 }
 
-TEST_F(CommandLine, WritesPredictionsOfAllRows) {
+TEST_F(OwnData, WritesPredictionsOfAllRows) {
   train();
   const std::string predict = kTrireme + " predict towns_model --data towns.csv";
   EXPECT_EQ(output_of(predict + " -o p.jsonl --batch 7 --top 2"), "");
@@ -93,7 +93,7 @@ TEST_F(CommandLine, WritesPredictionsOfAllRows) {
   EXPECT_GT(right, 270);
 }
 
-TEST_F(CommandLine, WritesPredictionsAsCsv) {
+TEST_F(OwnData, WritesPredictionsAsCsv) {
   train();
   const std::string predict = kTrireme + " predict towns_model --data towns.csv";
   output_of(predict + " -o p.csv --rows 10:13");
@@ -110,7 +110,7 @@ TEST_F(CommandLine, WritesPredictionsAsCsv) {
   EXPECT_THAT(missing.output, HasSubstr("cannot write none/p.csv"));
 }
 
-TEST_F(CommandLine, PrintsJson) {
+TEST_F(OwnData, PrintsJson) {
   train();
   const auto parsed = [&](const std::string& arguments) {
     return json::parse(output_of(kTrireme + " " + arguments));
