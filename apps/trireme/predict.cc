@@ -199,7 +199,7 @@ void predict(const PredictArguments& arguments) {
     return predict_all(
         model, [&](RowRange rows) { return given.read(rows); }, {0, given.size()}, arguments);
   }
-  const tr::data::Dataset dataset = tr::open_data(arguments.data, model);
+  const tr::data::Dataset dataset = tr::open_inputs(arguments.data, model);
   predict_all(
       model, [&](RowRange rows) { return from_data(model, dataset, rows); },
       rows_to_predict(arguments, dataset.size()), arguments);

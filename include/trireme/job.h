@@ -163,7 +163,11 @@ TRIREME_API data::Dataset open_data(const std::string& specification,
                                     const std::string& directory = "");
 
 // The same for a saved model. If it takes texts, also opens a corpus ("sentence_polarity/test"):
-// its texts become ids of the vocabulary of the model, and its labels the numbers of the model.
+// its texts become ids of the vocabulary of the model, and its labels the numbers of the model. If
+// it was trained on a CSV file, reads another one in the same way: with the same columns, found by
+// name, and with the words, means and deviations of the training data.
 TRIREME_API data::Dataset open_data(const std::string& specification, const Model& model);
+// The same, but a CSV file needs no column with the target.
+TRIREME_API data::Dataset open_inputs(const std::string& specification, const Model& model);
 
 }  // namespace trireme

@@ -42,6 +42,9 @@ struct SaveOptions {
   // How a corpus becomes examples, in JSON, like [data] text of a job: {"tokens": "bytes"}. Empty:
   // texts with labels.
   std::string samples = {};
+  // How a CSV file becomes the inputs, in JSON: columns, words, means and deviations. Jobs with a
+  // CSV file set it. Empty: as data::csv() without options.
+  std::string table = {};
 };
 
 // Writes a folder: program.txt (the ops that the outputs need, without training),
@@ -71,6 +74,7 @@ class TRIREME_API Model {
   const std::string& target() const;
   const std::string& measured() const;  // as given when saving; may be empty
   const std::string& samples() const;   // as given when saving; may be empty
+  const std::string& table() const;     // as given when saving; may be empty
   const std::map<std::string, ImagePreprocessing>& preprocessing() const;
   const std::map<std::string, text::Encoder>& text() const;  // by input or output name
 

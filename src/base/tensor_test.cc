@@ -15,7 +15,6 @@
 namespace trireme {
 namespace {
 
-using testing::error_of;
 using ::testing::HasSubstr;
 
 TEST(Tensor, StartsAtZeroAndIsAligned) {

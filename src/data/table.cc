@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "base/error.h"
 #include "base/number_text.h"
@@ -16,77 +15,55 @@ namespace {
 using Numbers = std::vector<double>;
 using Words = std::vector<std::string>;
 
-bool has(const Words& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 [[noreturn]] void fail_cell(const CsvTable& table, std::size_t column, std::size_t row,
                             const std::string& what) {
   fail_data(table.name + ":" + std::to_string(table.lines[row]) + ": column \"" +
             table.header[column] + "\": " + what);
 }
 
-// The different words of a column, sorted, without the empty one.
-Words vocabulary(const CsvTable& table, std::size_t column) {
-  std::set<std::string> words(table.columns[column].begin(), table.columns[column].end());
-  words.erase("");
-  return {words.begin(), words.end()};
-}
-
 // Makes the columns of a data set from those of a table.
 class Builder {
  public:
-  Builder(const CsvTable& table, const CsvTable& reference, const CsvOptions& options)
+  Builder(const CsvTable& table, const TableEncoding& encoding)
       : table_(table),
-        reference_(reference),
-        options_(options),
+        encoding_(encoding),
+        options_(encoding.options),
         count_(static_cast<std::int64_t>(table.rows())) {}
 
-  Dataset build(Words class_names) {
-    const std::size_t target =
-        options_.target.empty() ? table_.header.size() - 1 : table_.index(options_.target);
-    std::vector<std::size_t> chosen;
-    for (const Words* list :
-         {&options_.features, &options_.one_hot, &options_.categories, &options_.integers}) {
-      for (const std::string& name : *list) chosen.push_back(table_.index(name));
-    }
-    if (options_.features.empty()) {
-      chosen.clear();
-      for (std::size_t c = 0; c < table_.header.size(); ++c) {
-        if (c != target) chosen.push_back(c);
-      }
-    }
-    std::set<std::size_t> seen;
-    for (const std::size_t c : chosen) {
-      if (seen.insert(c).second) add_feature(c);
-    }
+  Dataset build(Words class_names, bool with_target) {
+    for (const EncodedColumn& column : encoding_.columns) add_feature(column);
     add_matrix();
-    if (options_.classes) class_names = add_label(target);
-    else add_target(target);
+    if (encoding_.classes) class_names = *encoding_.classes;
+    if (with_target) {
+      const std::size_t target = table_.index(encoding_.target);
+      if (encoding_.classes) add_label(target);
+      else add_numbers("target", {table_.numbers(target)});
+    }
     return from_columns(std::move(columns_), std::move(class_names));
   }
 
  private:
-  void add_feature(std::size_t c) {
-    const std::string& name = table_.header[c];
-    if (has(options_.one_hot, name)) {
-      for (const std::string& word : vocabulary(reference_, c)) {
-        Numbers column;
-        for (std::size_t row = 0; row < table_.rows(); ++row) {
-          column.push_back(present(c, row) && table_.columns[c][row] == word ? 1 : 0);
-        }
-        matrix_.push_back(std::move(column));
-      }
-      if (vocabulary(reference_, c).empty()) check_present(c);
-    } else if (has(options_.categories, name)) {
-      add_ids(c, vocabulary(reference_, c));
-    } else if (has(options_.integers, name)) {
-      add_integers(c);
-    } else if (options_.named) {
-      add_numbers(name, {numbers(c)});
-    } else {
-      matrix_.push_back(numbers(c));
+  void add_feature(const EncodedColumn& column) {
+    const std::size_t c = table_.index(column.name);
+    switch (column.kind) {
+      case EncodedColumn::Kind::one_hot: add_one_hot(c, column.words); break;
+      case EncodedColumn::Kind::category: add_ids(c, column.words); break;
+      case EncodedColumn::Kind::integer: add_integers(c); break;
+      case EncodedColumn::Kind::number:
+        if (options_.named) add_numbers(column.name, {numbers(c, column)});
+        else matrix_.push_back(numbers(c, column));
     }
+  }
+
+  void add_one_hot(std::size_t c, const Words& words) {
+    for (const std::string& word : words) {
+      Numbers column;
+      for (std::size_t row = 0; row < table_.rows(); ++row) {
+        column.push_back(present(c, row) && table_.columns[c][row] == word ? 1 : 0);
+      }
+      matrix_.push_back(std::move(column));
+    }
+    if (words.empty()) check_present(c);
   }
 
   // Whether there is a value. Errors: data, if there must be one.
@@ -101,21 +78,14 @@ class Builder {
   }
 
   // Returns numbers with missing ones filled in, standardized if the options request it.
-  Numbers numbers(std::size_t c) const {
-    const bool allow = options_.missing != Missing::error;
-    Numbers column = table_.numbers(c, allow);
-    Numbers fitted = &table_ == &reference_ ? column : reference_.numbers(c, allow);
-    std::erase_if(fitted, [](double value) { return std::isnan(value); });
-    const auto count = static_cast<double>(std::max<std::size_t>(fitted.size(), 1));
-    double mean = 0;
-    for (const double value : fitted) mean += value / count;
-    double variance = 0;
-    for (const double value : fitted) variance += (value - mean) * (value - mean) / count;
-    const double deviation = std::sqrt(variance);
-    const double filler = options_.missing == Missing::mean ? mean : options_.missing_value;
+  Numbers numbers(std::size_t c, const EncodedColumn& fitted) const {
+    Numbers column = table_.numbers(c, options_.missing != Missing::error);
+    const double filler = options_.missing == Missing::mean ? fitted.mean : options_.missing_value;
     for (double& value : column) {
       if (std::isnan(value)) value = filler;
-      if (options_.standardize) value = deviation == 0 ? 0 : (value - mean) / deviation;
+      if (options_.standardize) {
+        value = fitted.deviation == 0 ? 0 : (value - fitted.mean) / fitted.deviation;
+      }
     }
     return column;
   }
@@ -182,10 +152,8 @@ class Builder {
     }
   }
 
-  void add_target(std::size_t c) { add_numbers("target", {table_.numbers(c)}); }
-
-  Words add_label(std::size_t c) {
-    Words words = vocabulary(reference_, c);
+  void add_label(std::size_t c) {
+    const Words& words = *encoding_.classes;
     Tensor tensor = Tensor::uninitialized(i64, {count_});
     for (std::size_t row = 0; row < table_.rows(); ++row) {
       const std::string& cell = table_.columns[c][row];
@@ -193,16 +161,15 @@ class Builder {
       const auto place = std::lower_bound(words.begin(), words.end(), cell);
       if (place == words.end() || *place != cell) {
         fail_cell(table_, c, row,
-                  "\"" + cell.substr(0, 40) + "\" is no class of " + reference_.name);
+                  "\"" + cell.substr(0, 40) + "\" is no class of " + encoding_.source);
       }
       tensor.data<std::int64_t>()[row] = place - words.begin();
     }
     columns_.push_back({Column{"label"}, std::move(tensor)});
-    return words;
   }
 
   const CsvTable& table_;
-  const CsvTable& reference_;
+  const TableEncoding& encoding_;
   const CsvOptions& options_;
   const std::int64_t count_;
   std::vector<Numbers> matrix_;  // columns of "features"
@@ -231,14 +198,24 @@ CsvTable read_table(std::string_view text, const std::string& name, const CsvOpt
   return table;
 }
 
-Dataset table_dataset(const CsvTable& table, const CsvTable& reference, const CsvOptions& given,
-                      std::vector<std::string> class_names) {
-  if (table.header != reference.header) {
-    fail_data(table.name + ": its columns are not those of " + reference.name);
-  }
-  CsvOptions options = given;
-  options.standardise.apply_to(options.standardize);
-  return Builder(table, reference, options).build(std::move(class_names));
+namespace {
+
+void check_same_header(const CsvTable& table, const CsvTable& reference) {
+  if (table.header == reference.header) return;
+  fail_data(table.name + ": its columns are not those of " + reference.name);
+}
+
+}  // namespace
+
+Dataset encode_table(const CsvTable& table, const TableEncoding& encoding, Words class_names,
+                     bool with_target) {
+  return Builder(table, encoding).build(std::move(class_names), with_target);
+}
+
+Dataset table_dataset(const CsvTable& table, const CsvTable& reference, const CsvOptions& options,
+                      Words class_names) {
+  check_same_header(table, reference);
+  return encode_table(table, fit_table(reference, options), std::move(class_names), true);
 }
 
 Dataset table_from_csv(std::string_view text, const std::string& name, const CsvOptions& options) {
@@ -246,11 +223,19 @@ Dataset table_from_csv(std::string_view text, const std::string& name, const Csv
   return table_dataset(table, table, options);
 }
 
+EncodedTable read_encoded_table(const std::string& path, const CsvOptions& options) {
+  const CsvTable table = read_table(read_blob(path).bytes, path, options);
+  std::optional<CsvTable> reference;
+  if (!options.fit.empty()) {
+    reference = read_table(read_blob(options.fit).bytes, options.fit, options);
+    check_same_header(table, *reference);
+  }
+  TableEncoding encoding = fit_table(reference ? *reference : table, options);
+  return {encode_table(table, encoding, {}, true), std::move(encoding)};
+}
+
 Dataset csv(const std::string& path, const CsvOptions& options) {
-  const Blob file = read_blob(path);
-  if (options.fit.empty()) return table_from_csv(file.bytes, path, options);
-  const CsvTable reference = read_table(read_blob(options.fit).bytes, options.fit, options);
-  return table_dataset(read_table(file.bytes, path, options), reference, options);
+  return read_encoded_table(path, options).dataset;
 }
 
 }  // namespace trireme::data

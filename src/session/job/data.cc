@@ -4,7 +4,12 @@
 
 #include "base/error.h"
 #include "data/blob.h"
+#include "data/table.h"
+#include "session/job/model.h"
 #include "session/job/settings.h"
+#include "session/job/text.h"
+#include "session/model/model_folder.h"
+#include "trireme/job.h"
 
 namespace trireme {
 
@@ -17,6 +22,34 @@ data::Dataset open_data(const std::string& specification, const std::string& dir
   if (specification.ends_with(".trec")) return data::records(path);
   if (std::filesystem::is_directory(path)) return data::image_folder(path);
   return data::open(specification);
+}
+
+namespace {
+
+// `with_target`: whether the data must have the column that the model predicts.
+data::Dataset open_for_model(const std::string& specification, const Model& model,
+                             bool with_target) {
+  if (data::ends_in(specification, ".csv") && !model.table().empty()) {
+    const data::TableEncoding encoding = data::read_encoding(model.table(), kModelFile);
+    const data::Blob file = data::read_blob(specification);
+    return data::encode_table(data::read_table(file.bytes, specification, encoding.options),
+                              encoding, model.labels(), with_target);
+  }
+  if (model.text().empty() || !data::names_corpus(specification)) return open_data(specification);
+  const job::Node samples =
+      job::parse_json(model.samples().empty() ? "{}" : model.samples(), kModelFile);
+  job::TextReader reader(&samples, model.text(), model.labels());
+  return reader.read(data::open_corpus(specification, {"text", "label"}));
+}
+
+}  // namespace
+
+data::Dataset open_data(const std::string& specification, const Model& model) {
+  return open_for_model(specification, model, true);
+}
+
+data::Dataset open_inputs(const std::string& specification, const Model& model) {
+  return open_for_model(specification, model, false);
 }
 
 namespace job {
@@ -49,7 +82,15 @@ data::Missing read_missing(Table& table, double* constant) {
   fail_at(*node, "must be \"error\", \"mean\" or a number, but is " + kind_text(*node));
 }
 
-data::Dataset open_csv(Table& table, const std::string& directory) {
+// Sets `encoding` unless it is null.
+data::Dataset open_csv(const std::string& path, const data::CsvOptions& options,
+                       std::string* encoding) {
+  data::EncodedTable table = data::read_encoded_table(path, options);
+  if (encoding != nullptr) *encoding = data::encoding_text(table.encoding);
+  return std::move(table.dataset);
+}
+
+data::Dataset open_csv(Table& table, const std::string& directory, std::string* encoding) {
   data::CsvOptions options;
   const std::string path = path_in(directory, table.text("csv", ""));
   options.target = table.text("target", "");
@@ -70,7 +111,7 @@ data::Dataset open_csv(Table& table, const std::string& directory) {
   if (separator.size() != 1) fail_at(*table.node("separator"), "must be one character");
   options.separator = separator[0];
   table.done();
-  return data::csv(path, options);
+  return open_csv(path, options, encoding);
 }
 
 data::Dataset open_idx(Table& table, const std::string& directory) {
@@ -123,16 +164,19 @@ data::Dataset open_made_clicks(Table& table) {
 
 }  // namespace
 
-data::Dataset open_dataset(const Node& node, const std::string& directory) {
+data::Dataset open_dataset(const Node& node, const std::string& directory, std::string* encoding) {
   if (node.kind == Node::Kind::text) {
     try {
+      if (data::ends_in(node.text, ".csv")) {
+        return open_csv(path_in(directory, node.text), {}, encoding);
+      }
       return open_data(node.text, directory);
     } catch (const Error& error) {
       throw Error(error.kind(), node.where() + ": " + node.path + ": " + error.what());
     }
   }
   Table table(node);
-  if (table.has("csv")) return open_csv(table, directory);
+  if (table.has("csv")) return open_csv(table, directory, encoding);
   if (table.has("folder")) return open_folder(table, directory);
   if (table.has("records")) return open_records(table, directory);
   if (table.has("libsvm")) return open_libsvm(table, directory);

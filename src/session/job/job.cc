@@ -44,6 +44,7 @@ struct Job::State {
   job::Settings settings;
 
   std::optional<job::TextReader> reader;  // if the data are texts
+  std::string table;                      // SaveOptions::table, if the data are a CSV file
   std::optional<job::Columns> columns;
   std::optional<data::Batches> train, validation, test;
   Program program;
@@ -71,9 +72,10 @@ Job::State::State(job::Node root_in, const std::string& path, const JobOptions& 
 
 data::Dataset Job::State::prepared(const job::Node& node, std::int64_t limit) {
   if (job::is_text(node) && !reader) reader.emplace(settings.data.text, settings.seed);
-  data::Dataset dataset = job::is_text(node)
-                              ? reader->read(job::open_corpus(node, directory), &node)
-                              : job::open_dataset(node, directory);
+  data::Dataset dataset =
+      job::is_text(node)
+          ? reader->read(job::open_corpus(node, directory), &node)
+          : job::open_dataset(node, directory, &node == settings.data.train ? &table : nullptr);
   if (limit > 0) dataset = dataset.take(std::min(limit, dataset.size()));
   return dataset;
 }
@@ -347,6 +349,7 @@ SaveOptions Job::save_options() {
   }
   state_->save_texts(save);
   save.measured = job::measured_text(state_->settings);
+  save.table = state_->table;
   const std::vector<std::int64_t>& shape = columns.front().shape;
   if (shape.size() == 3 && (shape[0] == 1 || shape[0] == 3)) {
     save.preprocessing[columns.front().name] = {static_cast<int>(shape[0]), shape[1], shape[2]};

@@ -84,8 +84,9 @@ struct Settings : TrainSettings {
 Settings read_settings(const Node& root);
 
 // Opens a data set as a job names it: text, { csv = "file", ... } or { images = "file", labels =
-// "file" }.
-data::Dataset open_dataset(const Node& node, const std::string& directory);
+// "file" }. Sets `encoding`, unless it is null, to how a CSV file is read (SaveOptions::table).
+data::Dataset open_dataset(const Node& node, const std::string& directory,
+                           std::string* encoding = nullptr);
 
 // Returns whether the data are texts: a corpus by name, "sentence_polarity/train" or "pairs.tsv",
 // or a table { texts = "pairs.tsv", fields = ["source", "target"] }.

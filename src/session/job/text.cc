@@ -8,7 +8,6 @@
 #include "data/text/language_data.h"
 #include "data/text/tagged_data.h"
 #include "session/job/settings.h"
-#include "session/model/model_folder.h"
 #include "trireme/loss.h"
 
 namespace trireme::job {
@@ -204,15 +203,3 @@ data::Dataset TextReader::skip_grams(const data::Corpus& corpus, const Node& nod
 }
 
 }  // namespace trireme::job
-
-namespace trireme {
-
-data::Dataset open_data(const std::string& specification, const Model& model) {
-  if (model.text().empty() || !data::names_corpus(specification)) return open_data(specification);
-  const job::Node samples =
-      job::parse_json(model.samples().empty() ? "{}" : model.samples(), kModelFile);
-  job::TextReader reader(&samples, model.text(), model.labels());
-  return reader.read(data::open_corpus(specification, {"text", "label"}));
-}
-
-}  // namespace trireme

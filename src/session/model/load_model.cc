@@ -33,7 +33,7 @@ struct Model::State {
   std::vector<Value> outputs;
   std::vector<Port> input_ports, output_ports;
   std::vector<std::string> labels;
-  std::string target, measured, samples;
+  std::string target, measured, samples, table;
   std::map<std::string, ImagePreprocessing> preprocessing;
   std::map<std::string, text::Encoder> text;
 };
@@ -203,6 +203,7 @@ Model load_model(const std::string& directory, const SessionOptions& options) {
   state->target = description.target();
   state->measured = description.object("measured");
   state->samples = description.object("samples");
+  state->table = description.object("table");
   state->preprocessing = description.preprocessing();
   state->text = description.text(directory);
   load_weights(directory + "/" + kWeightsFile, state->program, state->session);
@@ -221,6 +222,7 @@ const std::vector<std::string>& Model::labels() const { return state_->labels; }
 const std::string& Model::target() const { return state_->target; }
 const std::string& Model::measured() const { return state_->measured; }
 const std::string& Model::samples() const { return state_->samples; }
+const std::string& Model::table() const { return state_->table; }
 const std::map<std::string, ImagePreprocessing>& Model::preprocessing() const {
   return state_->preprocessing;
 }

@@ -125,6 +125,7 @@ Json describe(const ir::Program& program, const SaveOptions& options) {
   };
   add_object("measured", options.measured);
   add_object("samples", options.samples);
+  add_object("table", options.table);
   return json;
 }
 
