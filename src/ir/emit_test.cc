@@ -51,7 +51,7 @@ TEST_F(EmitTest, OperatorsAppendOps) {
 TEST_F(EmitTest, RecordsTheCallersLine) {
   const Value a = program_.input("a", f32, {});
   const auto scope = program_.scope("layer_0");
-  const auto line = std::to_string(std::source_location::current().line() + 1);
+  const auto line = std::to_string(SourceLocation::current().line() + 1);
   const Value sum = a + 1;
   EXPECT_EQ(sum.get()->producer->location.str(), "emit_test.cc:" + line + " layer_0");
 }

@@ -20,9 +20,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 
-class Unattended : public ::testing::Test {
+class StandaloneMasterTest : public ::testing::Test {
  protected:
-  Unattended() {
+  StandaloneMasterTest() {
     options_.prefix = "job/";
     options_.trainers = 3;
     options_.servers = 2;
@@ -57,7 +57,7 @@ class Unattended : public ::testing::Test {
   RoleOptions options_;
 };
 
-TEST_F(Standalone, TheFirstMasterWritesWhatIsWanted) {
+TEST_F(StandaloneMasterTest, TheFirstMasterWritesWhatIsWanted) {
   const StandaloneMaster first(*store_, options_);
   EXPECT_EQ(store_->get("job/wanted")->value, "3 2");
   EXPECT_EQ(store_->get("job/limits")->value, "1 256");
@@ -67,7 +67,7 @@ TEST_F(Standalone, TheFirstMasterWritesWhatIsWanted) {
 }
 
 // Also for one that never led.
-TEST_F(Standalone, AJobIsOverWhenAllTrainersAre) {
+TEST_F(StandaloneMasterTest, AJobIsOverWhenAllTrainersAre) {
   StandaloneMaster master(*store_, options_);
   EXPECT_TRUE(goes_on(master));
   {
@@ -79,7 +79,7 @@ TEST_F(Standalone, AJobIsOverWhenAllTrainersAre) {
   EXPECT_EQ(end_of(master), "over");
 }
 
-TEST_F(Standalone, AJobThatIsStoppedWaitsForItsCheckpointAndItsTrainers) {
+TEST_F(StandaloneMasterTest, AJobThatIsStoppedWaitsForItsCheckpointAndItsTrainers) {
   StandaloneMaster master(*store_, options_), another(*store_, options_);
   std::optional<LeaseKeeper> lease;
   lease.emplace(*store_, LeaseOptions{});
@@ -104,7 +104,7 @@ TEST_F(Standalone, AJobThatIsStoppedWaitsForItsCheckpointAndItsTrainers) {
   EXPECT_EQ(end_of(another), "the job was stopped");
 }
 
-TEST_F(Standalone, TrainersThatDoNotLeaveAreNotWaitedForForEver) {
+TEST_F(StandaloneMasterTest, TrainersThatDoNotLeaveAreNotWaitedForForEver) {
   StandaloneMaster master(*store_, options_);
   const LeaseKeeper lease(*store_, {});
   members_.join("trainer", "a", "", lease);
@@ -114,7 +114,7 @@ TEST_F(Standalone, TrainersThatDoNotLeaveAreNotWaitedForForEver) {
   EXPECT_EQ(report().last, std::nullopt) << "none was ordered";
 }
 
-TEST_F(Standalone, ACheckpointThatDoesNotComeIsNotWaitedForForEver) {
+TEST_F(StandaloneMasterTest, ACheckpointThatDoesNotComeIsNotWaitedForForEver) {
   StopOrders orders(*store_, "job/");
   put("task/epoch", "1 begun");
   orders.poll();
@@ -127,7 +127,7 @@ TEST_F(Standalone, ACheckpointThatDoesNotComeIsNotWaitedForForEver) {
   EXPECT_THAT(orders.last_checkpoint()->why, HasSubstr("it was not there after 1 s"));
 }
 
-TEST_F(Standalone, ATrainerIsToldToLeaveOnce) {
+TEST_F(StandaloneMasterTest, ATrainerIsToldToLeaveOnce) {
   const EtcdServer server(*store_, {.security = {.token = "t"}});
   options_.store = "127.0.0.1:" + std::to_string(server.port());
   options_.store_security.token = "t";

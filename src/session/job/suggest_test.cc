@@ -124,7 +124,7 @@ class Suggest : public ::testing::Test {
     Job job = Job::parse(text, (folder_ / "j.toml").string());
     EXPECT_GT(job.train_data().examples(), 0) << text;
     EXPECT_GT(job.program().parameters().size(), 0u) << text;
-    EXPECT_TRUE(std::isfinite(job.trainer().train_batch(job.train_data().at(0)).loss)) << text;
+    EXPECT_TRUE(std::isfinite(job.trainer().step(*job.train_data().epoch(0).next()))) << text;
   }
 
   fs::path folder_;
@@ -183,7 +183,7 @@ TEST_F(Suggest, JobForPictures) {
   for (const char* name : {"p/cat", "p/dog"}) {
     fs::create_directories(folder_ / name);
     for (int i = 0; i < 3; ++i) {
-      Tensor image = Tensor::zeros(DType::u8, {80, 90 + i, 3});
+      Tensor image = Tensor(DType::u8, {80, 90 + i, 3});
       image.data<std::uint8_t>()[0] = i == 2 ? 9 : 0;  // not gray
       image::save_png((folder_ / name / (std::to_string(i) + ".png")).string(), image);
     }

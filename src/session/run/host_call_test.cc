@@ -104,7 +104,7 @@ std::vector<Tensor> trained(double rate, Halves* halves) {
   TrainerOptions options{.loss = mean(nn::mse(y, target)), .optimizer = Sgd{.learning_rate = rate}};
   if (halves != nullptr) {
     options.exchange = [halves](std::vector<ParameterGradient>& all) { halves->exchange(all); };
-    options.host = halves->functions();
+    options.session.host = halves->functions();
   }
   Trainer trainer(program, options);
   const auto data = data::from_tensors({{"x", Tensor::from<float>({2, 3}, {1, 2, 3, -1, 0, 1})},
