@@ -54,7 +54,7 @@ TEST_F(DataMisuse, SequencesInAJob) {
   job("\"s.trec\"");
   fails("train job.toml --quiet", 2, "job.toml:5\n  input  %words : i64[words]");
   const std::string embedded = "train job.toml --quiet --set 'model.layers=[";
-  fails(embedded + "{embedding={width=2}}]'", 3, "\"rows\" is missing");
+  fails(embedded + "{embedding={dim=2}}]'", 3, "\"num_embeddings\" is missing");
   fails(embedded + "{embedding={width=2,rows=9}},{linear={units=1}}]'", 2, "f32[words, 1]");
   fails(embedded + "{embedding={width=2,rows=4}},\"sequence_sum\",{linear={units=1}}]'", 3,
         "is outside [0, 4): there are 4 rows");

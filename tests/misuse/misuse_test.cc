@@ -215,10 +215,10 @@ directory = "model"
 )");
   train();
   fails("eval model --data more.libfm", 3, "is outside [0, 5): there are 5 rows");
-  replace("job.toml", "rows = 5", "rows = 4");
+  replace("job.toml", "num_embeddings = 5", "num_embeddings = 4");
   fails("train job.toml", 3, "index 4 at [");
   EXPECT_THAT(run_here(kTrireme + " train job.toml").output, HasSubstr("job.toml:8 embedding_0"));
-  replace("job.toml", "rows = 4, ", "");  // then as many as the data say
+  replace("job.toml", "num_embeddings = 4, ", "");  // then as many as the data say
   train();
   fails("eval model --data more.libfm", 3, "is outside [0, 5): there are 5 rows");
 }

@@ -63,7 +63,8 @@ TEST(Encoder, TakesPiecesOfWords) {
   EXPECT_EQ(all.decode(ids), "the mat sat");
   EXPECT_THAT(two.encode("the mat sat"), ElementsAre(ids[0], ids[1]));
   EXPECT_THAT(two.encode(""), ElementsAre());
-  EXPECT_THAT(error_of(ErrorKind::usage, [&] { text::Encoder(model, -1); }), HasSubstr("most"));
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { text::Encoder(model, -1); }),
+              HasSubstr("max_tokens"));
 }
 
 data::Corpus corpus() {

@@ -194,7 +194,7 @@ TEST(SubwordFile, IsWrittenAndRead) {
   };
   EXPECT_THAT(error(""), HasSubstr("w.model: the file is empty"));
   EXPECT_THAT(error("to be or not to be"), HasSubstr("w.model: is not a model of SentencePiece"));
-  EXPECT_THAT(error(Vocabulary::of({"a"}).str()), HasSubstr("w.model: no model"));
+  EXPECT_THAT(error(Vocabulary::of({"a"}).str()), HasSubstr("w.model: is not a model"));
 }
 
 constexpr std::size_t kSeal = 35;  // bytes of the checksum's field

@@ -71,9 +71,9 @@ TEST(Registry, OneMetricOfAName) {
 TEST(Registry, RefusesWhatPrometheusDoes) {
   Registry registry;
   const auto error = [&](const auto& make) { return error_of(ErrorKind::usage, make); };
-  EXPECT_THAT(error([&] { registry.gauge("1st", ""); }), HasSubstr("\"1st\" is no name"));
-  EXPECT_THAT(error([&] { registry.gauge("with space", ""); }), HasSubstr("is no name"));
-  EXPECT_THAT(error([&] { registry.gauge("", ""); }), HasSubstr("is no name"));
+  EXPECT_THAT(error([&] { registry.gauge("1st", ""); }), HasSubstr("\"1st\" is not a name"));
+  EXPECT_THAT(error([&] { registry.gauge("with space", ""); }), HasSubstr("is not a name"));
+  EXPECT_THAT(error([&] { registry.gauge("", ""); }), HasSubstr("is not a name"));
   EXPECT_THAT(error([&] { registry.counter("steps", ""); }), HasSubstr("_total"));
   EXPECT_THAT(error([&] { registry.gauge("steps_total", ""); }), HasSubstr("_total"));
   EXPECT_THAT(error([&] { registry.gauge("a", "", {{"__b", "1"}}); }), HasSubstr("__b"));
