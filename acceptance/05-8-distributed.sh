@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Lines of src/distributed at 802a32a and now, without tests: fewer. Tests: as many or more. Chaos of
-# 4 seeds in each mode: exact. SECONDS_EACH (60) is the length of a run.
+# Lines of src/distributed at 802a32a and now, without tests: fewer. Tests: as many or more. Chaos
+# of 4 seeds in each mode: exact. SECONDS_EACH (60) is the length of a run.
 source "$(dirname "$0")/common.sh"
 # lines_at COMMIT [EXCLUDE...]
 lines_at() {

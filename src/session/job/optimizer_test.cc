@@ -121,8 +121,8 @@ TEST(JobOptimizer, SettingsOfParameters) {
 
 TEST(JobOptimizer, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal("optimizer = \"rmsprob\""), HasSubstr("did you mean \"rmsprop\"?"));
-  EXPECT_THAT(refusal("optimizer = { rmsprop = { centerd = true } }"),
-              HasSubstr("x.toml:8: train.optimizer.rmsprop.centerd: unknown key; did you mean "
+  EXPECT_THAT(refusal("optimizer = { rmsprop = { center = true } }"),
+              HasSubstr("x.toml:8: train.optimizer.rmsprop.center: unknown key; did you mean "
                         "\"centered\"?"));
   EXPECT_THAT(refusal("optimizer = { ftrl = { weight_decay = 1 } }"), HasSubstr("unknown key"));
   EXPECT_THAT(refusal("optimizer = { adam = { beta2 = 1.5 } }"), HasSubstr("must be in [0, 1)"));
