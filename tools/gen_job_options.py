@@ -68,11 +68,14 @@ def page(catalog):
                 continue
             doc = entry.get("doc") or f"Target: {entry['target']}; prediction: {entry['prediction']}"
             lines += [f"### {entry['name']}", "", doc + ".", ""]
+            if entry.get("joins"):
+                lines[-2] += "\nTakes several `inputs`."
             lines += options_table(entry["options"]) + [""]
         if plain:
             lines += ["Without options:", "", "| name | meaning |", "|---|---|"]
             for e in plain:
                 doc = e.get("doc") or f"target: {e['target']}; prediction: {e['prediction']}"
+                doc += "; takes several `inputs`" if e.get("joins") else ""
                 lines.append(f"| `{e['name']}` | {doc} |")
             lines.append("")
         if key == "layers":

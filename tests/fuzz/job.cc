@@ -16,8 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const job::Node* layers = settings.model->find("layers");
     if (name == nullptr && layers != nullptr) {
       const Value words = program.input("words", i64, ragged());
-      const Value x = settings.data.text != nullptr ? words : image;
-      job::apply_loss(*settings.loss, job::apply_layers(*layers, x, {.ids = 50}), label);
+      const std::vector<job::Feed> feeds = {settings.data.text != nullptr
+                                                ? job::Feed{{"words", i64, {}, 50}, words}
+                                                : job::Feed{{"image", f32, {1, 28, 28}}, image}};
+      job::apply_loss(*settings.loss, job::apply_layers(*layers, feeds), label);
     }
     if (name == nullptr) return;
     const Value user = program.input("user", i64, {batch}),

@@ -165,6 +165,8 @@ ExportPart export_part_from(const Json& json) {
   return part;
 }
 
+void decode_value(const Json& json, ExportPart& part) { part = export_part_from(json); }
+
 bool same_rows(const ExportIndex& index, const TableOptions& options) {
   const RowInitializer &a = index.initializer, &b = options.initializer;
   return index.width == options.width && index.float16 == options.float16 && a.kind == b.kind &&

@@ -52,36 +52,6 @@ DenseRange dense_from(const Json& json) {
 
 }  // namespace
 
-std::string escaped(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) {
-    if (c < ' ' || c > '~' || c == '%') {
-      text += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    } else {
-      text += c;
-    }
-  }
-  return text;
-}
-
-std::string unescaped(std::string_view text) {
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      bytes += text[i];
-      continue;
-    }
-    unsigned value = 0;
-    const char* const digits = text.data() + i + 1;
-    if (text.size() - i < 3 || std::from_chars(digits, digits + 2, value, 16).ptr != digits + 2) {
-      refuse("a % without two hexadecimal digits");
-    }
-    bytes += static_cast<char>(value);
-    i += 2;
-  }
-  return bytes;
-}
-
 std::string text_at(const Json& json, const char* key) {
   return unescaped(json.at(key).get_ref<const std::string&>());
 }

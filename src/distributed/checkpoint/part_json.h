@@ -2,20 +2,16 @@
 
 // Parts as JSON, for the files that read and write JSON.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "distributed/checkpoint/part.h"
+#include "distributed/coordination/message.h"
 
 namespace trireme::distributed::checkpoint {
 
-using Json = nlohmann::ordered_json;
+using Json = message::Json;
 
-// Encodes any bytes as text: % and bytes that are not printable ASCII become % and two hexadecimal
-// digits.
-std::string escaped(std::string_view bytes);
-std::string unescaped(std::string_view text);  // throws errors of the JSON library
 std::string text_at(const Json& json, const char* key);
 
 // Returns an integer from 0 to `max`. Other values throw an error of the JSON library.
@@ -32,6 +28,12 @@ Part part_from(const Json& json);
 struct ExportPart;  // export.h
 Json export_part_json(const ExportPart& part);
 ExportPart export_part_from(const Json& json);
+
+// As fields of messages (coordination/message.h).
+inline Json encode_value(const Part& part) { return part_json(part); }
+inline void decode_value(const Json& json, Part& part) { part = part_from(json); }
+inline Json encode_value(const ExportPart& part) { return export_part_json(part); }
+void decode_value(const Json& json, ExportPart& part);
 
 // Returns parse(json); text that is no such JSON is Damaged.
 template <class Parse>

@@ -3,45 +3,19 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "distributed/control/json.h"
+#include "distributed/checkpoint/part_json.h"
+#include "distributed/coordination/message.h"
 
 namespace trireme::distributed {
 
-std::string text_of(const GroupStart& start) {
-  return Json{{"generation", start.generation},
-              {"rollbacks", start.rollbacks},
-              {"checkpoint", start.checkpoint},
-              {"committed", start.committed}}
-      .dump();
-}
+std::string text_of(const GroupStart& start) { return encode(start); }
+std::string text_of(const GroupSaved& saved) { return encode(saved); }
 
 GroupStart group_start_of(const std::string& text) {
-  return parsed_json(text, "start of a group", [](const Json& json) {
-    return GroupStart{
-        json.at("generation").get<std::int64_t>(), json.at("rollbacks").get<std::uint32_t>(),
-        json.at("checkpoint").get<std::int64_t>(), json.at("committed").get<std::int64_t>()};
-  });
+  return decode<GroupStart>(text, "the start of a group");
 }
-
-std::string text_of(const GroupSaved& saved) {
-  Json json{{"checkpoint", saved.checkpoint},
-            {"committed", saved.committed},
-            {"problem", checkpoint::escaped(saved.problem)}};
-  json["parts"] = Json::array();
-  for (const checkpoint::Part& part : saved.parts)
-    json["parts"].push_back(checkpoint::part_json(part));
-  return json.dump();
-}
-
 GroupSaved group_saved_of(const std::string& text) {
-  return parsed_json(text, "report of what a member has saved", [](const Json& json) {
-    GroupSaved saved{json.at("checkpoint").get<std::int64_t>(),
-                     json.at("committed").get<std::int64_t>(),
-                     {},
-                     checkpoint::unescaped(json.at("problem").get<std::string>())};
-    for (const Json& part : json.at("parts")) saved.parts.push_back(checkpoint::part_from(part));
-    return saved;
-  });
+  return decode<GroupSaved>(text, "a report of a member's saved data");
 }
 
 std::int64_t founded_in(const std::optional<Entry>& entry) {

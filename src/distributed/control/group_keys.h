@@ -21,6 +21,14 @@ struct GroupStart {
   std::int64_t checkpoint = 0;  // 0: the start of the training
   std::int64_t committed = 0;   // steps
   bool operator==(const GroupStart&) const = default;
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("generation", generation);
+    visit("rollbacks", rollbacks);
+    visit("checkpoint", checkpoint);
+    visit("committed", committed);
+  }
 };
 
 // The result of a SaveOrder.
@@ -28,6 +36,14 @@ struct GroupSaved {
   std::int64_t checkpoint = 0, committed = 0;
   std::vector<checkpoint::Part> parts;
   std::string problem;  // why it failed
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("checkpoint", checkpoint);
+    visit("committed", committed);
+    visit("problem", problem);
+    visit("parts", parts);
+  }
 };
 
 // Errors of the parsers: data.

@@ -16,6 +16,15 @@ struct LastCheckpoint {
   std::int64_t done = 0;        // completed tasks of the epoch,
   std::uint64_t steps = 0;      // steps; 0 if trainers take no common steps
   bool operator==(const LastCheckpoint&) const = default;
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("checkpoint", checkpoint);
+    visit("why", why);
+    visit("epoch", epoch);
+    visit("done", done);
+    visit("steps", steps);
+  }
 };
 
 // Why there is none although there was training.

@@ -23,6 +23,17 @@ struct SaveOrder {
   checkpoint::Begun checkpoint;
   Blocks blocks = {};
   TasksOver over = {};
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("id", checkpoint.id);
+    visit("delta", checkpoint.delta);
+    visit("base", checkpoint.base);
+    visit("previous", checkpoint.previous);
+    visit("folder", checkpoint.folder);
+    visit("blocks", blocks);
+    visit("over", over);
+  }
 };
 struct SaveReport {
   std::vector<checkpoint::Part> parts;
@@ -31,6 +42,14 @@ struct SaveReport {
   // checkpoint.
   std::uint64_t begun = 0;
   TaskOf first = {};
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("parts", parts);
+    visit("declared", declared);
+    visit("begun", begun);
+    visit("first", first);
+  }
 };
 
 // Replace everything by the slots of the server and these blocks from a checkpoint. Checkpoint 0:
@@ -40,19 +59,48 @@ struct LoadOrder {
   std::uint64_t updates = 0;
   std::int64_t ticks = 0;  // first ticks of the clocks of its tables
   Declarations declared;
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("checkpoint", checkpoint);
+    visit("updates", updates);
+    visit("ticks", ticks);
+    visit("declared", declared);
+  }
 };
 struct LoadReport {
   std::uint64_t rows = 0, bytes = 0;
   std::string damage;  // why it could not be loaded; then nothing remains
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("rows", rows);
+    visit("bytes", bytes);
+    visit("damage", damage);
+  }
 };
 
 // Age rows to this number of ticks of the job; then remove those that are not worth their place.
 struct TickOrder {
   std::int64_t ticks = 0;
   Eviction eviction = {};
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("ticks", ticks);
+    visit("unused_for", eviction.unused_for);
+    visit("below", eviction.below);
+    visit("show_weight", eviction.show_weight);
+    visit("click_weight", eviction.click_weight);
+  }
 };
 struct TickReport {
   std::uint64_t evicted = 0;  // rows
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("evicted", evicted);
+  }
 };
 // The clock of a table after this number of ticks: it wraps around.
 inline std::uint16_t clock_after(std::int64_t ticks) { return static_cast<std::uint16_t>(ticks); }
@@ -62,9 +110,22 @@ struct ExportOrder {
   std::string folder;       // of the table; it exists
   std::int64_t number = 1;
   bool delta = false;
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("table", table);
+    visit("folder", folder);
+    visit("number", number);
+    visit("delta", delta);
+  }
 };
 struct ExportReport {
   std::vector<checkpoint::ExportPart> parts;
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("parts", parts);
+  }
 };
 
 // Errors of the parsers: data.

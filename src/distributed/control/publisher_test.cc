@@ -47,7 +47,7 @@ TEST(ExportOrder, IsReadAsWritten) {
     std::string bad = good;
     bad.replace(bad.find(from), std::string(from).size(), to);
     EXPECT_THAT(error_of(ErrorKind::data, [&] { export_order_of(bad); }),
-                HasSubstr("no order to export"))
+                HasSubstr("an order to export is not valid"))
         << bad;
   }
 }
@@ -67,7 +67,7 @@ TEST(ExportReport, IsReadAsWritten) {
     ASSERT_NE(bad.find(from), std::string::npos) << from;
     bad.replace(bad.find(from), std::string(from).size(), to);
     EXPECT_THAT(error_of(ErrorKind::data, [&] { export_report_of(bad); }),
-                HasSubstr("no report of what was exported"))
+                HasSubstr("a report of exported rows is not valid"))
         << bad;
   }
 }

@@ -4,24 +4,17 @@
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
-#include <nlohmann/json.hpp>
+#include <cmath>
 
 #include "base/error.h"
+#include "distributed/coordination/message.h"
 
 namespace trireme::distributed {
 namespace {
 
-using Json = nlohmann::json;
-
-void parse(const std::string& key, const std::string& text,
-           const std::function<void(const Json&)>& take) {
-  try {
-    take(Json::parse(text));
-  } catch (const Json::exception& error) {
-    fail_data(
-        fmt::format("the key {} holds \"{}\", which it should not: {}", key, text, error.what()));
-  }
+template <class T>
+T value_of(const std::string& key, const std::string& text) {
+  return decode<T>(text, fmt::format("the key {} with the value \"{}\"", key, text));
 }
 
 // "3 2", both between `min` and the limit.
@@ -38,28 +31,6 @@ std::pair<int, int> two_numbers(const std::string& key, const std::string& text,
   return numbers;
 }
 
-Json json_of(const TaskState& state) {
-  Json json = {{"epoch", state.epoch},     {"epochs", state.epochs},    {"todo", state.todo},
-               {"pending", state.pending}, {"done", state.done},        {"failed", state.failed},
-               {"refused", state.refused}, {"left_out", state.left_out}};
-  if (!state.leader.empty()) json["leader"] = state.leader;
-  return json;
-}
-
-TaskState tasks_in(const Json& json) {
-  TaskState state;
-  json.at("epoch").get_to(state.epoch);
-  json.at("epochs").get_to(state.epochs);
-  json.at("todo").get_to(state.todo);
-  json.at("pending").get_to(state.pending);
-  json.at("done").get_to(state.done);
-  json.at("failed").get_to(state.failed);
-  json.at("refused").get_to(state.refused);
-  json.at("left_out").get_to(state.left_out);
-  state.leader = json.value("leader", "");
-  return state;
-}
-
 int rank_of(const std::string& role) {
   constexpr const char* kRoles[] = {"master", "server", "trainer"};
   return static_cast<int>(std::find(std::begin(kRoles), std::end(kRoles), role) -
@@ -68,25 +39,24 @@ int rank_of(const std::string& role) {
 
 }  // namespace
 
-std::string text_of(const ProcessEntry& entry) {
-  Json json = {{"name", entry.name}, {"role", entry.role},   {"host", entry.host},
-               {"pid", entry.pid},   {"since", entry.since}, {"metrics", entry.metrics}};
-  if (entry.place) json["place"] = *entry.place;
-  return json.dump();
-}
+std::string text_of(const ProcessEntry& entry) { return encode(entry); }
+std::string text_of(const TaskState& state) { return encode(state); }
+std::string text_of(const JobProgress& progress) { return encode(progress); }
+std::string text_of(const StopReport& report) { return encode(report); }
 
 ProcessEntry process_of(const std::string& key, const std::string& text) {
-  ProcessEntry entry;
-  parse(key, text, [&](const Json& json) {
-    json.at("name").get_to(entry.name);
-    json.at("role").get_to(entry.role);
-    json.at("host").get_to(entry.host);
-    json.at("pid").get_to(entry.pid);
-    json.at("since").get_to(entry.since);
-    json.at("metrics").get_to(entry.metrics);
-    if (json.contains("place")) entry.place = json.at("place").get<int>();
-  });
-  return entry;
+  return value_of<ProcessEntry>(key, text);
+}
+TaskState task_state_of(const std::string& key, const std::string& text) {
+  return value_of<TaskState>(key, text);
+}
+JobProgress progress_of(const std::string& key, const std::string& text) {
+  JobProgress progress = value_of<JobProgress>(key, text);
+  if (progress.loss && !std::isfinite(*progress.loss)) progress.loss.reset();
+  return progress;
+}
+StopReport stop_report_of(const std::string& key, const std::string& text) {
+  return value_of<StopReport>(key, text);
 }
 
 std::vector<ProcessEntry> processes(Store& store, const std::string& job) {
@@ -105,38 +75,6 @@ std::vector<ProcessEntry> processes(Store& store, const std::string& job) {
            Place{rank_of(b.role), b.name.size(), b.name};
   });
   return found;
-}
-
-std::string text_of(const TaskState& state) { return json_of(state).dump(); }
-
-TaskState task_state_of(const std::string& key, const std::string& text) {
-  TaskState state;
-  parse(key, text, [&](const Json& json) { state = tasks_in(json); });
-  return state;
-}
-
-std::string text_of(const JobProgress& progress) {
-  Json json = {{"steps", progress.steps},
-               {"examples", progress.examples},
-               {"seconds", progress.seconds},
-               {"rate", progress.rate}};
-  if (progress.loss) json["loss"] = *progress.loss;
-  return json.dump();
-}
-
-JobProgress progress_of(const std::string& key, const std::string& text) {
-  JobProgress progress;
-  parse(key, text, [&](const Json& json) {
-    json.at("steps").get_to(progress.steps);
-    json.at("examples").get_to(progress.examples);
-    json.at("seconds").get_to(progress.seconds);
-    json.at("rate").get_to(progress.rate);
-    // NaN is written as null.
-    if (json.contains("loss") && json.at("loss").is_number()) {
-      progress.loss = json.at("loss").get<double>();
-    }
-  });
-  return progress;
 }
 
 std::string text_of(const Wanted& wanted) {
@@ -167,29 +105,6 @@ StopOrder stop_order_of(const std::string& text) {
   if (rest != end) std::from_chars(rest + 1, end, checkpoint);
   return {std::chrono::seconds(std::clamp(within, 1, 3600)),
           std::chrono::seconds(std::clamp(checkpoint, 0, 3600))};
-}
-
-std::string text_of(const StopReport& report) {
-  Json json = {{"seconds", report.seconds},
-               {"ended", report.ended},
-               {"killed", report.killed},
-               {"tasks", json_of(report.tasks)},
-               {"go_on", report.go_on}};
-  if (report.last) json["last"] = text_of(*report.last);
-  return json.dump();
-}
-
-StopReport stop_report_of(const std::string& key, const std::string& text) {
-  StopReport report;
-  parse(key, text, [&](const Json& json) {
-    json.at("seconds").get_to(report.seconds);
-    json.at("ended").get_to(report.ended);
-    json.at("killed").get_to(report.killed);
-    report.tasks = tasks_in(json.at("tasks"));
-    json.at("go_on").get_to(report.go_on);
-    if (json.contains("last")) report.last = last_checkpoint_of(json.at("last"));
-  });
-  return report;
 }
 
 }  // namespace trireme::distributed

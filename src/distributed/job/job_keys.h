@@ -46,6 +46,17 @@ struct ProcessEntry {
   std::int64_t since = 0;         // seconds of Unix time
   std::string metrics;            // "127.0.0.1:41234", address of its pages
   std::optional<int> place = {};  // of a parameter server
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("name", name);
+    visit("role", role);
+    visit("host", host);
+    visit("pid", pid);
+    visit("since", since);
+    visit("metrics", metrics);
+    visit("place", place);
+  }
 };
 std::string text_of(const ProcessEntry& entry);
 ProcessEntry process_of(const std::string& key, const std::string& text);
@@ -57,6 +68,19 @@ struct TaskState {
   std::int64_t todo = 0, pending = 0, done = 0, failed = 0, refused = 0;
   std::int64_t left_out = 0;  // of all epochs: failed tasks
   std::string leader = {};    // the master that reports this
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("epoch", epoch);
+    visit("epochs", epochs);
+    visit("todo", todo);
+    visit("pending", pending);
+    visit("done", done);
+    visit("failed", failed);
+    visit("refused", refused);
+    visit("left_out", left_out);
+    visit("leader", leader);
+  }
 };
 std::string text_of(const TaskState& state);
 TaskState task_state_of(const std::string& key, const std::string& text);
@@ -66,6 +90,15 @@ struct JobProgress {
   double seconds = 0;                    // since the start of the job
   double rate = 0;                       // recent examples per second
   std::optional<double> loss = {};       // recent mean
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("steps", steps);
+    visit("examples", examples);
+    visit("seconds", seconds);
+    visit("rate", rate);
+    visit("loss", loss);
+  }
 };
 std::string text_of(const JobProgress& progress);
 JobProgress progress_of(const std::string& key, const std::string& text);
@@ -102,6 +135,16 @@ struct StopReport {
   TaskState tasks = {};                     // the final state
   std::optional<LastCheckpoint> last = {};  // if one was ordered
   std::string go_on = {};                   // how to resume the job
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("seconds", seconds);
+    visit("ended", ended);
+    visit("killed", killed);
+    visit("tasks", tasks);
+    visit("last", last);
+    visit("go_on", go_on);
+  }
 };
 std::string text_of(const StopReport& report);
 StopReport stop_report_of(const std::string& key, const std::string& text);

@@ -19,7 +19,7 @@ namespace trireme::distributed {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr const char* kEnding = ".json";
 

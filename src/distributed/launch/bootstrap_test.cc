@@ -190,10 +190,12 @@ TEST(Roster, WhatLaunchersTell) {
   EXPECT_EQ(back.machine, machine_name());
   state.totals.losses = std::nan("");
   EXPECT_TRUE(std::isnan(launcher_state_of(text_of(state)).totals.losses));
-  for (const char* wrong :
-       {"", "1 2 3", "1 1 1 1 1 9 0 n1 ", "1 1 1 1 1 0 0", "a 1 1 1 1 1 0 n1 "}) {
+  std::string phase = text_of(state), kind = phase;
+  phase.replace(phase.find("\"phase\":2"), 9, "\"phase\":4");
+  kind.replace(kind.find("\"kind\":"), 8, "\"kind\":-");
+  for (const std::string& wrong : {std::string("1 2 3"), phase, kind}) {
     EXPECT_THAT(error_of(ErrorKind::data, [&] { launcher_state_of(wrong); }),
-                HasSubstr("no state"));
+                HasSubstr("the state of a launcher is not valid"));
   }
 }
 

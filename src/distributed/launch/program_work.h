@@ -20,6 +20,29 @@ struct ProgramWork {
   std::string cold_rows = {};
   std::string exports = {};  // as in MasterWork, even if none are made
   Distribution how;          // without options of tables, which trainers declare
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("batches", batches);
+    visit("epochs", epochs);
+    visit("max_steps", max_steps);
+    visit("checkpoints", checkpoints);
+    visit("cold_rows", cold_rows);
+    visit("exports", exports);
+    visit("mode", how.mode);
+    visit("task_batches", how.task_batches);
+    visit("staleness", how.staleness);
+    visit("checkpoint_seconds", how.checkpoint_seconds);
+    visit("checkpoint_keep", how.checkpoint_keep);
+    visit("resume", how.resume);
+    visit("unused_for", how.eviction.unused_for);
+    visit("below", how.eviction.below);
+    visit("show_weight", how.eviction.show_weight);
+    visit("click_weight", how.eviction.click_weight);
+    visit("tick_tasks", how.eviction.tick_tasks);
+    visit("export_seconds", how.export_seconds);
+    visit("export_deltas", how.export_deltas);
+  }
 };
 std::string text_of(const ProgramWork& work);
 // Errors: data.

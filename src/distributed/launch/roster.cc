@@ -3,13 +3,11 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <iterator>
 #include <map>
-#include <sstream>
 #include <thread>
 
 #include "base/error.h"
+#include "distributed/coordination/message.h"
 
 namespace trireme::distributed {
 namespace {
@@ -28,30 +26,15 @@ int rank_in(const std::string& key) {
 
 }  // namespace
 
-std::string text_of(const LauncherState& state) {
-  return fmt::format("{} {} {} {} {} {} {} {} {}", state.trainers, state.servers,
-                     state.totals.steps, state.totals.losses, state.totals.examples,
-                     static_cast<int>(state.phase), static_cast<int>(state.kind), state.machine,
-                     state.reason);
-}
+std::string text_of(const LauncherState& state) { return encode(state); }
 
 LauncherState launcher_state_of(const std::string& text) {
-  LauncherState state;
-  int phase = 0, kind = 0;
-  std::string steps, losses;  // which may be NaN
-  std::istringstream words(text);
-  words >> state.trainers >> state.servers >> steps >> losses >> state.totals.examples >> phase >>
-      kind >> state.machine;
-  if (!words || phase < 0 || phase > static_cast<int>(LauncherState::Phase::left) || kind < 0 ||
-      kind > static_cast<int>(ErrorKind::internal)) {
-    fail_data("\"" + text + "\" is no state of a launcher");
+  const char* const what = "the state of a launcher";
+  LauncherState state = decode<LauncherState>(text, what);
+  if (state.phase > LauncherState::Phase::left ||
+      static_cast<unsigned>(state.kind) > static_cast<unsigned>(ErrorKind::internal)) {
+    fail_data(fmt::format("{} is not valid: {}", what, text));
   }
-  state.totals.steps = std::strtod(steps.c_str(), nullptr);
-  state.totals.losses = std::strtod(losses.c_str(), nullptr);
-  state.phase = static_cast<LauncherState::Phase>(phase);
-  state.kind = static_cast<ErrorKind>(kind);
-  words.get();
-  state.reason.assign(std::istreambuf_iterator<char>(words), {});
   return state;
 }
 

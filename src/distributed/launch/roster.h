@@ -3,7 +3,7 @@
 // Messages between the launchers of a job, as keys of the store:
 //
 // - launcher/2: exists as long as it lives
-// - launcher_state/2: its state, "trainers servers steps losses examples phase kind machine reason"
+// - launcher_state/2: a LauncherState
 // - over: written by launcher 0 when the job is over, "well" or the reason
 
 #include <optional>
@@ -29,6 +29,19 @@ struct LauncherState {
   ErrorKind kind = ErrorKind::io;  // of a failure
   std::string reason = {};
   std::string machine = machine_name();
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("trainers", trainers);
+    visit("servers", servers);
+    visit("steps", totals.steps);
+    visit("losses", totals.losses);
+    visit("examples", totals.examples);
+    visit("phase", phase);
+    visit("kind", kind);
+    visit("reason", reason);
+    visit("machine", machine);
+  }
 };
 std::string text_of(const LauncherState& state);
 // Errors: data.

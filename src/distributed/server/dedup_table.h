@@ -49,12 +49,24 @@ struct TasksOver {
   bool has(const Source& source, std::uint64_t number) const;
   std::uint64_t tasks() const;  // of ranges
   bool operator==(const TasksOver&) const = default;
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("epoch", epoch);
+    visit("tasks", ranges);
+  }
 };
 
 // A task of an epoch.
 struct TaskOf {
   std::uint32_t epoch = 0, task = 0;
   auto operator<=>(const TaskOf&) const = default;
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("epoch", epoch);
+    visit("task", task);
+  }
 };
 
 // A set of numbers: the last 64 are known exactly, all earlier ones count as seen.

@@ -107,6 +107,13 @@ struct Declarations {
   std::map<std::uint32_t, std::string> tables, dense;
   Blocks blocks;
   bool operator==(const Declarations&) const = default;
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("tables", tables);
+    visit("dense", dense);
+    visit("blocks", blocks);
+  }
 };
 
 // Appends the bytes of a value in memory.

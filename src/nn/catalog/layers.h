@@ -326,4 +326,37 @@ void for_each_layer(Visit&& visit) {
   }
 }
 
+struct JoinOptions {
+  std::optional<std::int64_t> axis = {};
+};
+template <class Visit>
+void fields(Visit& visit, JoinOptions& o) {
+  visit({"axis", "axis to join; 0 is the batch", kAxis, false,
+         "1, channels, for pictures; else the last axis"},
+        o.axis);
+}
+
+// Calls visit(Entry, options, apply) for every layer of several inputs, where
+// apply(inputs, options) returns the result.
+template <class Visit>
+void for_each_join(Visit&& visit) {
+  using Inputs = std::vector<Value>;
+  visit({"add", "Sum of its inputs"}, NoOptions{}, [](const Inputs& inputs, NoOptions) {
+    Value sum = inputs[0];
+    for (std::size_t i = 1; i < inputs.size(); ++i) sum = sum + inputs[i];
+    return sum;
+  });
+  visit({"multiply", "Product of its inputs, element by element"}, NoOptions{},
+        [](const Inputs& inputs, NoOptions) {
+          Value product = inputs[0];
+          for (std::size_t i = 1; i < inputs.size(); ++i) product = product * inputs[i];
+          return product;
+        });
+  visit({"concat", "Joins its inputs along an axis"}, JoinOptions{},
+        [](const Inputs& inputs, const JoinOptions& o) {
+          const bool channels = inputs[0].rank() == 4;
+          return concat(inputs, {.axis = o.axis.value_or(channels ? 1 : -1)});
+        });
+}
+
 }  // namespace trireme::nn

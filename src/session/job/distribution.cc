@@ -170,6 +170,9 @@ void check_distributed(const Node& root, const Settings& settings) {
          "stops by what is measured while training goes on, and " + ends);
   refuse(!settings.checkpoint.best.metric.empty(), "checkpoint.best",
          "is found by what is measured while training goes on, and " + ends);
+  refuse(settings.model->find("from") != nullptr && mode != Mode::all_reduce, "model.from",
+         "is not for parameter servers, which initialize their rows themselves\n  hint   mode = "
+         "\"all_reduce\"");
   const auto wrong =
       wrong_training(mode, read_optimizer(settings, /*steps_per_epoch=*/1), read_updates(settings));
   if (wrong) fail_at(node_of(root, "train." + wrong->key), wrong->text);

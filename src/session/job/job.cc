@@ -10,6 +10,7 @@
 #include "base/number_text.h"
 #include "ir/program.h"
 #include "session/job/distribution.h"
+#include "session/job/fine_tune.h"
 #include "session/job/model.h"
 #include "session/job/renamed_keys.h"
 #include "session/job/resolve.h"
@@ -71,7 +72,9 @@ Job::State::State(job::Node root_in, const std::string& path, const JobOptions& 
 }
 
 data::Dataset Job::State::prepared(const job::Node& node, std::int64_t limit) {
-  if (job::is_text(node) && !reader) reader.emplace(settings.data.text, settings.seed);
+  if (job::is_text(node) && !reader) {
+    reader.emplace(settings.data.text, settings.seed, job::starting_encoders(settings, directory));
+  }
   data::Dataset dataset =
       job::is_text(node)
           ? reader->read(job::open_corpus(node, directory), &node)
@@ -197,7 +200,9 @@ void Job::State::make_trainer() {
                                   .precision = settings.precision},
                       .trace_nan = options.trace_nan};
   if (options.extend) options.extend(program, made);
+  const std::vector<Value> parameters = program.parameters();  // without those of the optimizer
   trainer = std::make_unique<Trainer>(program, std::move(made));
+  job::load_starting_parameters(settings, directory, parameters, trainer->session());
   for (const auto& [name, value] : network->constants) {
     trainer->session().set_parameter(name, value);
   }

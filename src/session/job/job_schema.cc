@@ -72,8 +72,10 @@ Json table_of(const Json& fields) {
   return table;
 }
 
-// A name, or a table with the name as its only key.
-Json choice_of(const Json& entries, const Json& more = Json::object()) {
+// A name, or a table with the name as its only key, besides those of `beside`. `more`: further
+// options of every entry.
+Json choice_of(const Json& entries, const Json& more = Json::object(),
+               const Json& beside = Json::object()) {
   Json names = Json::array(), tables = Json::object();
   for (const Json& entry : entries) {
     Json table = table_of(entry["options"]);
@@ -82,13 +84,14 @@ Json choice_of(const Json& entries, const Json& more = Json::object()) {
     if (!table.contains("required")) names.push_back(entry["name"]);
     tables[entry["name"].get<std::string>()] = std::move(table);
   }
+  tables.update(beside);
   return {{"anyOf",
            {{{"enum", names}},
             {{"type", "object"},
              {"properties", tables},
              {"additionalProperties", false},
              {"minProperties", 1},
-             {"maxProperties", 1}}}}};
+             {"maxProperties", 1 + beside.size()}}}}};
 }
 
 Json parameter_list(const Json& settings) {
@@ -103,20 +106,26 @@ Json definitions(const Json& catalog) {
   const Json& tables = catalog["tables"];
   const Json text = {{"type", "string"}};
   const Json any_choice = {{"type", {"string", "object"}}};
-  return {{"activation", {{"enum", catalog["activations"]}}},
-          {"dataset", {{"type", {"string", "object"}}}},
-          {"augmentations", {{"type", "array"}, {"items", any_choice}}},
-          {"text_options", {{"type", "object"}}},
-          {"columns", {{"anyOf", {text, {{"type", "array"}, {"items", text}}}}}},
-          {"metrics", {{"type", "array"}, {"items", any_choice}}},
-          {"layer", choice_of(catalog["layers"], {{"parameters", table_of(tables["parameters"])}})},
-          {"loss", choice_of(catalog["losses"])},
-          {"optimizer", choice_of(catalog["optimizers"])},
-          {"schedule", choice_of(catalog["schedules"])},
-          {"average", choice_of(catalog["averages"])},
-          {"clip", table_of(tables["clip"])},
-          {"early_stopping", table_of(tables["early_stopping"])},
-          {"parameter_list", parameter_list(tables["parameters"])}};
+  return {
+      {"activation", {{"enum", catalog["activations"]}}},
+      {"dataset", {{"type", {"string", "object"}}}},
+      {"augmentations", {{"type", "array"}, {"items", any_choice}}},
+      {"text_options", {{"type", "object"}}},
+      {"columns", {{"anyOf", {text, {{"type", "array"}, {"items", text}}}}}},
+      {"metrics", {{"type", "array"}, {"items", any_choice}}},
+      {"layer",
+       choice_of(catalog["layers"], {{"parameters", table_of(tables["parameters"])}},
+                 {{"name", {{"type", "string"}, {"description", "for inputs of later layers"}}},
+                  {"inputs",
+                   {{"anyOf", {text, {{"type", "array"}, {"items", text}}}},
+                    {"description", "columns and earlier layers; default: the layer before"}}}})},
+      {"loss", choice_of(catalog["losses"])},
+      {"optimizer", choice_of(catalog["optimizers"])},
+      {"schedule", choice_of(catalog["schedules"])},
+      {"average", choice_of(catalog["averages"])},
+      {"clip", table_of(tables["clip"])},
+      {"early_stopping", table_of(tables["early_stopping"])},
+      {"parameter_list", parameter_list(tables["parameters"])}};
 }
 
 // The options of a named model are further keys, `layers` among them.
@@ -128,6 +137,10 @@ Json model_table() {
           {"properties",
            {{"name", text("a model of the bank")},
             {"program", text("file with the text of a Program")},
+            {"from", text("folder of a saved model, whose parameters training starts from")},
+            {"fresh",
+             {{"type", "array"},
+              {"items", text("pattern of parameters that are not loaded from that model")}}},
             {"normalize", {{"type", "object"}}}}},
           {"if", {{"not", {{"required", Json::array({"name"})}}}}},
           {"then",

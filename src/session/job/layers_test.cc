@@ -2,19 +2,23 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "base/testing/error.h"
 #include "session/job/model.h"
+#include "trireme/session.h"
 
 namespace trireme::job {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 Shape after(const std::string& layers, Shape input) {
   const Node root = parse_toml("all = [" + layers + "]", "x.toml");
   Program program;
   input.insert(input.begin(), batch);
-  return apply_layers(*root.find("all"), program.input("x", f32, input)).shape();
+  return apply_layers(*root.find("all"), {{{"x"}, program.input("x", f32, input)}}).shape();
 }
 
 TEST(JobLayers, OfPictures) {
@@ -57,7 +61,9 @@ TEST(JobLayers, OfSequencesOfDifferentLengths) {
   const auto made = [](const std::string& layers) {
     const Node root = parse_toml("all = [{ embedding = { dim = 4 } }, " + layers + "]", "x.toml");
     Program program;
-    return apply_layers(*root.find("all"), program.input("x", i64, ragged()), {.ids = 9}).shape();
+    data::Column column{"x"};
+    column.ids = 9;
+    return apply_layers(*root.find("all"), {{column, program.input("x", i64, ragged())}}).shape();
   };
   const Dim rows("x");
   EXPECT_EQ(
@@ -106,6 +112,97 @@ TEST(JobLayers, MistakesNameTheLine) {
               HasSubstr("above 2^31"));
   EXPECT_THAT(refusal("{ mean = { axis = 99 } }", {5, 8}),
               HasSubstr("must be at most 8, but is 99"));
+}
+
+// --- Branches
+
+// The network of two columns: `image` f32[3, 8, 8] and `user` i64[], with 11 ids.
+Value branched(Program& program, const std::string& layers) {
+  const Node root = parse_toml("all = [\n" + layers + "]", "x.toml");
+  const std::vector<Feed> feeds = {
+      {{"image", f32, {3, 8, 8}}, program.input("image", f32, {batch, 3, 8, 8})},
+      {{"user", i64, {}, 11}, program.input("user", i64, {batch})}};
+  return apply_layers(*root.find("all"), feeds, 4);
+}
+
+std::string branched_refusal(const std::string& layers) {
+  return error_of(ErrorKind::data, [&] {
+    Program program;
+    branched(program, layers);
+  });
+}
+
+TEST(JobLayers, Branch) {
+  Program program;
+  const Value y =
+      branched(program,
+               "{ conv2d = { channels = 6, kernel = 3, padding = \"same\" }, name = \"a\" },\n"
+               "{ relu = {}, name = \"b\" },\n"
+               "{ add = {}, inputs = [\"a\", \"b\"], name = \"sum\" },\n"
+               "{ concat = {}, inputs = [\"sum\", \"image\"] },\n"
+               "{ global_avg_pool = {}, name = \"pooled\" },\n"
+               "{ embedding = { dim = 5 }, inputs = \"user\", name = \"of_user\" },\n"
+               "{ concat = {}, inputs = [\"pooled\", \"of_user\"] },\n"
+               "\"linear\",\n");
+  EXPECT_EQ(y.shape(), (Shape{batch, 4}));
+  EXPECT_EQ(program.find("embedding_0.weight").shape(), (Shape{11, 5}));
+  EXPECT_EQ(program.find("linear_0.weight").shape()[0], Dim(6 + 3 + 5));
+}
+
+TEST(JobLayers, JoinsComputeWhatTheySay) {
+  Program program;
+  const Node root = parse_toml(
+      "all = [{ relu = {}, name = \"p\" }, { tanh = {}, inputs = \"x\", name = \"t\" }, "
+      "{ multiply = {}, inputs = [\"p\", \"t\", \"x\"], name = \"m\" }, "
+      "{ add = {}, inputs = [\"m\", \"x\"], name = \"s\" }, "
+      "{ concat = { axis = 1 }, inputs = [\"s\", \"p\"] }]",
+      "x.toml");
+  const Value x = program.input("x", f32, {batch, 2});
+  const Value y = apply_layers(*root.find("all"), {{{"x", f32, {2}}, x}});
+  Session session(program);
+  const Tensor out = session.run({{"x", Tensor::from<float>({1, 2}, {2, -3})}}, {y})[0];
+  ASSERT_EQ(out.shape(), (std::vector<std::int64_t>{1, 4}));
+  const double product = 2 * std::tanh(2.0) * 2;
+  EXPECT_NEAR(out.data<float>()[0], product + 2, 1e-5);
+  EXPECT_NEAR(out.data<float>()[1], -3, 1e-5);
+  EXPECT_NEAR(out.data<float>()[2], 2, 1e-5);
+  EXPECT_NEAR(out.data<float>()[3], 0, 1e-5);
+}
+
+TEST(JobLayers, MistakesInBranchesAreNamed) {
+  const std::string flat = "{ flatten = {}, name = \"flat\" },\n";
+  const std::string user = "{ embedding = { dim = 5 }, inputs = \"user\", name = \"of_user\" },\n";
+  const std::string join = "{ concat = {}, inputs = [\"flat\", \"of_user\"] },\n";
+  EXPECT_THAT(branched_refusal(flat + user + "{ concat = {}, inputs = [\"flat\", \"of_usr\"] }"),
+              AllOf(HasSubstr("x.toml:4"), HasSubstr("did you mean \"of_user\"?")));
+  EXPECT_THAT(branched_refusal(flat + user +
+                               "{ concat = {}, inputs = [\"later\", \"flat\"] }, "
+                               "{ relu = {}, name = \"later\" }"),
+              HasSubstr("no column or earlier layer is called \"later\""));
+  EXPECT_THAT(branched_refusal(flat), HasSubstr("no layer takes the column \"user\""));
+  EXPECT_THAT(branched_refusal(flat + user + "{ linear = { units = 2 } }"),
+              AllOf(HasSubstr("x.toml:2"), HasSubstr("no layer takes the result of this one")));
+  EXPECT_THAT(branched_refusal(flat + "{ relu = {}, name = \"flat\" }"),
+              AllOf(HasSubstr("\"flat\" is already the name of"), HasSubstr("x.toml:2")));
+  EXPECT_THAT(branched_refusal("{ flatten = {}, name = \"user\" }"), HasSubstr("a column"));
+  EXPECT_THAT(branched_refusal("{ flatten = {}, name = 3 }"), HasSubstr("must be a text"));
+  EXPECT_THAT(branched_refusal("{ flatten = {}, relu = {}, name = \"a\" }"),
+              HasSubstr("must have one key that names a layer"));
+  EXPECT_THAT(branched_refusal("{ name = \"a\" }"), HasSubstr("but has 0"));
+  EXPECT_THAT(branched_refusal("\"add\""), HasSubstr("joins several inputs"));
+  EXPECT_THAT(branched_refusal(flat + user + "{ relu = {}, inputs = [\"flat\", \"of_user\"] }"),
+              HasSubstr("\"relu\" takes one input"));
+  EXPECT_THAT(branched_refusal("{ relu = {}, inputs = [] }"), HasSubstr("at least one input"));
+  EXPECT_THAT(error_of(ErrorKind::usage,
+                       [&] {
+                         Program program;
+                         branched(program, flat + user +
+                                               "{ add = {}, inputs = [\"flat\", "
+                                               "\"of_user\"] }");
+                       }),
+              HasSubstr("x.toml:4"));
+  Program program;
+  EXPECT_EQ(branched(program, flat + user + join).shape(), (Shape{batch, 197}));
 }
 
 }  // namespace

@@ -101,10 +101,10 @@ struct Hints {
   std::int64_t ids = 0;      // x holds ids in [0, ids): rows of an embedding
   std::int64_t classes = 0;  // of the target: units of the last layer
 };
-// Apply one layer of the list, or all layers, to x. Errors: data for unknown layers and keys; usage
-// for shapes that do not match.
-Value apply_layer(const Node& node, Value x, const Hints& hints = {});
-Value apply_layers(const Node& list, Value x, const Hints& hints = {});
+// Applies the layers of the list; the first one takes the first feed. `classes` as in Hints, for
+// the last layer. Errors: data for unknown layers, keys and inputs, and for a feed or layer that no
+// layer takes; usage for shapes that do not match.
+Value apply_layers(const Node& list, const std::vector<Feed>& feeds, std::int64_t classes = 0);
 
 // Returns the loss as a scalar, the mean over the batch.
 Value apply_loss(const Node& node, Value logits, Value target);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "ir/program.h"
+#include "session/job/fine_tune.h"
 #include "session/job/line.h"
 #include "session/job/model.h"
 #include "trireme/models.h"
@@ -120,6 +121,8 @@ Value build_logits(Program& program, const Settings& settings, const Columns& co
   // Beside a name it is a key of that model.
   const Node* layers = name != nullptr ? nullptr : model.node("layers");
   const Node* normalize = model.node("normalize");
+  model.node(kFrom);  // fine_tune.h reads these
+  model.node(kFresh);
   if ((layers != nullptr) + (file != nullptr) + (name != nullptr) != 1) {
     fail_at(*settings.model,
             "needs one of a list of layers, name = \"resnet20\" or program = \"file\"");
@@ -136,8 +139,7 @@ Value build_logits(Program& program, const Settings& settings, const Columns& co
   if (layers != nullptr) {
     model.done();
     network.layers = static_cast<int>(layers->items.size());
-    return apply_layers(*layers, feeds[0].value,
-                        {columns.inputs[0].ids, outputs_of(columns, *settings.loss)});
+    return apply_layers(*layers, feeds, outputs_of(columns, *settings.loss));
   }
   const BankModel known = find_model(*name);
   if (!known.many && columns.inputs[0].levels > 0) {
@@ -165,7 +167,9 @@ std::string identifier(const std::string& name) {
 
 bool takes_many(const Settings& settings) {
   const Node* name = settings.model->find("name");
-  return name != nullptr && find_model(*name).many;
+  if (name != nullptr) return find_model(*name).many;
+  // Layers take several columns by name.
+  return settings.model->find("layers") != nullptr && settings.data.input != nullptr;
 }
 
 Network build_network(Program& program, const Settings& settings, const Columns& columns,

@@ -97,7 +97,7 @@ TEST(JobOptimizer, SettingsOfParameters) {
       "{ linear = { units = 2, parameters = { l1 = 0.5 } } }]",
       "x.toml");
   Program program;
-  apply_layers(*layers.find("all"), program.input("x", f32, {batch, 4}));
+  apply_layers(*layers.find("all"), {{{"x"}, program.input("x", f32, {batch, 4})}});
   const Read read("parameters = [{ match = \"*.bias\", weight_decay = 0, learning_rate = 2 }]");
   configure_parameters(program, read.settings);
   EXPECT_TRUE(program.settings("linear_0.weight").frozen);

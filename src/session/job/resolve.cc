@@ -79,7 +79,22 @@ class Resolver {
   Json model(const Json& given) const {
     Json filled = given;
     if (given.contains("name") || !given.contains("layers")) return filled;
-    for (Json& layer : filled["layers"]) layer = choice(layer, catalog_["layers"]);
+    for (Json& entry : filled["layers"]) entry = layer(entry);
+    return filled;
+  }
+
+  // A layer may have the keys `name` and `inputs` beside its own.
+  Json layer(const Json& given) const {
+    if (!given.is_object()) return choice(given, catalog_["layers"]);
+    Json alone = given, others = Json::object();
+    for (const char* key : {"name", "inputs"}) {
+      if (!given.contains(key)) continue;
+      others[key] = given[key];
+      alone.erase(key);
+    }
+    Json filled = choice(alone, catalog_["layers"]);
+    if (filled.is_string() && !others.empty()) filled = {{filled, Json::object()}};
+    if (filled.is_object()) filled.update(others);
     return filled;
   }
 

@@ -100,6 +100,12 @@ Json layers() {
   nn::for_each_layer([&](const nn::Entry& entry, const auto& options, const auto&) {
     list.push_back({{"name", entry.name}, {"doc", entry.doc}, {"options", fields_of(options)}});
   });
+  nn::for_each_join([&](const nn::Entry& entry, const auto& options, const auto&) {
+    list.push_back({{"name", entry.name},
+                    {"doc", entry.doc},
+                    {"joins", true},
+                    {"options", fields_of(options)}});
+  });
   return list;
 }
 

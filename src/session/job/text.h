@@ -26,7 +26,10 @@ struct Cutting {
 class TextReader {
  public:
   // `text` may be null; the node must outlive this. `seed` determines random draws.
-  TextReader(const Node* text, std::uint64_t seed) : text_(text), seed_(seed) {}
+  // Columns with one of `encoders` use it; other encoders are made from the training corpus.
+  TextReader(const Node* text, std::uint64_t seed,
+             std::map<std::string, text::Encoder> encoders = {})
+      : text_(text), seed_(seed), encoders_(std::move(encoders)) {}
   // Restores it from a saved model.
   TextReader(const Node* text, std::map<std::string, text::Encoder> encoders,
              std::vector<std::string> classes)
