@@ -66,7 +66,7 @@ class JobExports : public ::testing::Test {
     for (int i = 0; i < 6000 && !job.has_said(until) && !job.over(); ++i) {
       std::this_thread::sleep_for(Milliseconds(5));
       if (!table_ && std::filesystem::exists(dense_file())) table_.emplace(table_folder());
-      if (table_) look(*table_);
+      if (table_) poll(*table_);
     }
     EXPECT_TRUE(job.has_said(until)) << until;
   }

@@ -9,9 +9,10 @@
 //   }
 //
 // encode() writes an object with these keys, and decode() reads one. A field is a bool, a number
-// (NaN and infinity are the texts "nan", "inf" and "-inf"), a text of any bytes, an enum (as its number), another message, a pair, a vector, a map with numbers
-// as keys, or an std::optional of these, whose key may be missing. Types of other headers have
-// encode_value() and decode_value(). Only .cc files include this header.
+// (NaN and infinity are the texts "nan", "inf" and "-inf"), a text of any bytes, an enum (as its
+// number), another message, a pair, a vector, a map with numbers as keys, or an std::optional of
+// these, whose key may be missing. Types of other headers have encode_value() and decode_value().
+// Only .cc files include this header.
 
 #include <cmath>
 #include <concepts>

@@ -426,16 +426,16 @@ TEST(ParameterClient, OfTasksThatAreOverNothingIsTaken) {
   };
   push(7, 1, 0);
   push(9, 1, 0);
-  const std::uint64_t of_two = marks();
+  const std::uint64_t of_two = entries();
   const float each = learned().first / 2;  // an id may be named several times
   EXPECT_GT(of_two, 1000u);
   EXPECT_FALSE(over({1, {{7, 8}}}, 2, 1)) << "of a generation that is over";
   EXPECT_TRUE(over({1, {{7, 8}}}, 3, 5));
   EXPECT_FALSE(over({1, {{7, 10}}}, 3, 4)) << "by a leader that leads no more";
-  EXPECT_LT(marks(), of_two);
+  EXPECT_LT(entries(), of_two);
   for (const std::uint32_t batch : {0, 1}) push(7, 1, batch);
   EXPECT_EQ(learned(), std::pair(2 * each, 2.0f));
-  EXPECT_LT(marks(), of_two) << "it is not remembered either";
+  EXPECT_LT(entries(), of_two) << "it is not remembered either";
   push(9, 1, 0);
   push(9, 1, 1);
   EXPECT_EQ(learned(), std::pair(3 * each, 3.0f));

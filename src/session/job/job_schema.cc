@@ -76,22 +76,24 @@ Json table_of(const Json& fields) {
 // options of every entry.
 Json choice_of(const Json& entries, const Json& more = Json::object(),
                const Json& beside = Json::object()) {
-  Json names = Json::array(), tables = Json::object();
+  Json names = Json::array(), tables = Json::object(), one_of = Json::array();
   for (const Json& entry : entries) {
     Json table = table_of(entry["options"]);
     for (const auto& [key, schema] : more.items()) table["properties"][key] = schema;
     if (entry.contains("doc")) table["description"] = entry["doc"];
     if (!table.contains("required")) names.push_back(entry["name"]);
+    one_of.push_back({{"required", {entry["name"]}}});
     tables[entry["name"].get<std::string>()] = std::move(table);
   }
-  tables.update(beside);
-  return {{"anyOf",
-           {{{"enum", names}},
-            {{"type", "object"},
-             {"properties", tables},
-             {"additionalProperties", false},
-             {"minProperties", 1},
-             {"maxProperties", 1 + beside.size()}}}}};
+  Json object = {{"type", "object"}, {"additionalProperties", false}};
+  if (beside.empty()) {
+    object["minProperties"] = object["maxProperties"] = 1;
+  } else {
+    tables.update(beside);
+    object["oneOf"] = one_of;
+  }
+  object["properties"] = tables;
+  return {{"anyOf", {{{"enum", names}}, object}}};
 }
 
 Json parameter_list(const Json& settings) {
