@@ -1,4 +1,4 @@
-// `trireme job`: what runs, how far it is, and how it is steered.
+// `trireme job`: lists, shows and controls running jobs.
 
 #include <unistd.h>
 
@@ -22,19 +22,19 @@ namespace {
 namespace dist = trireme::distributed;
 
 constexpr const char* kExamples = R"(examples:
-  trireme job list                        jobs that trireme launch has begun here, and that run
-  trireme job status                      of the only one; of several: trireme job status clicks
-  trireme job status clicks --watch       again every second, until the job is over
-  trireme job status clicks --json        for programs
-  trireme job scale clicks --trainers 3   start or end trainers, so that there are three
-  trireme job stop clicks                 end it in good order, after a last checkpoint
-  trireme job stop clicks --now           without: what was learned since the checkpoint before is lost
+  trireme job list                        running jobs that trireme launch started on this machine
+  trireme job status                      the only running job
+  trireme job status clicks --watch       refresh every second until the job ends
+  trireme job status clicks --json        as JSON
+  trireme job scale clicks --trainers 3   change the number of trainers to three
+  trireme job stop clicks                 write a last checkpoint, then stop
+  trireme job stop clicks --now           stop without a checkpoint; updates since the previous one are lost
   trireme job schema                      the JSON Schema of job files, for editors
-from other machines, by the etcd or the launcher that keeps what the job agrees by:
+from other machines, with the address of the etcd or launcher that keeps the keys of the job:
   trireme job list --etcd 10.0.0.5:2379 --etcd-credentials keys
-  trireme job status clicks --etcd 10.0.0.5:2379 --etcd-credentials keys      of several: --id 7
-  trireme job status --store 10.0.0.1:29500 --credentials keys                launcher 0, at MASTER_ADDR:MASTER_PORT
-on Kubernetes, where pods are the cluster's business (kubectl scale) and these say what the rest of the job makes of it:
+  trireme job status clicks --etcd 10.0.0.5:2379 --etcd-credentials keys      --id 7 selects one of several
+  trireme job status --store 10.0.0.1:29500 --credentials keys                launcher 0: MASTER_ADDR:MASTER_PORT
+on Kubernetes (kubectl scale starts and stops pods):
   kubectl exec job/clicks-master -- trireme job stop clicks --etcd clicks-etcd:2379 --etcd-credentials /credentials
 )";
 
@@ -52,7 +52,7 @@ dist::OpenJob open(const Options& options) {
   if (address.given()) return dist::open_job(address, options.name);
   if (!address.prefix.empty() || !address.id.empty() || !address.credentials.empty() ||
       !address.etcd_credentials.empty()) {
-    throw CLI::RequiredError("--etcd or --store, which says where the job's keys are,");
+    throw CLI::RequiredError("--etcd or --store, the address of the keys of the job,");
   }
   return dist::open_job(dist::jobs_folder(), options.name);
 }
@@ -61,7 +61,7 @@ void print_status(const dist::OpenJob& job, const Options& options) {
   const dist::JobStatus status = dist::read_status(*job.store, job.record.prefix);
   const std::string text = options.json ? dist::json_of(job.record, status)
                                         : dist::text_of(job.record, status, std::time(nullptr));
-  // From the top of an empty screen.
+  // Clears the screen before each refresh.
   const bool clear = options.watch && !options.json && ::isatty(1) != 0;
   std::printf("%s%s", clear ? "\033[H\033[2J" : "", text.c_str());
   std::fflush(stdout);
@@ -85,7 +85,7 @@ void status(const Options& options) {
   while (options.watch && !stop_came()) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
     if (print_if_it_lives(job, options)) continue;
-    std::printf("the job is over\n");
+    std::printf("the job has ended\n");
     return;
   }
 }
@@ -134,14 +134,17 @@ void add_address(CLI::App& command, dist::JobAddress& address, bool of_one) {
     return command.add_option(name, value, help)->group(group);
   };
   CLI::Option* etcd =
-      add("--etcd", address.etcd, "HOST:PORT[,HOST:PORT] of the etcd with its keys");
-  add("--etcd-credentials", address.etcd_credentials, "folder of the certificates for etcd");
-  add("--credentials", address.credentials, "folder of the job's certificates");
+      add("--etcd", address.etcd, "HOST:PORT[,HOST:PORT] of the etcd with the keys of the job");
+  add("--etcd-credentials", address.etcd_credentials, "folder with the certificates for etcd");
+  add("--credentials", address.credentials, "folder with the certificates of the job");
   if (!of_one) return;
-  add("--store", address.store, "HOST:PORT of launcher 0, which has them if no etcd has")
+  add("--store", address.store,
+      "HOST:PORT of launcher 0, which keeps the keys of a job without etcd")
       ->excludes(etcd);
-  CLI::Option* id = add("--id", address.id, "of several jobs of that name, below trireme/NAME/ID/");
-  add("--prefix", address.prefix, "what all its keys begin with, instead of name and id")
+  CLI::Option* id =
+      add("--id", address.id,
+          "identifier of one of several jobs with the same name (keys trireme/NAME/ID/)");
+  add("--prefix", address.prefix, "prefix of the keys of the job, instead of name and identifier")
       ->excludes(id);
 }
 
@@ -150,7 +153,7 @@ void add_address(CLI::App& command, dist::JobAddress& address, bool of_one) {
 void add_job(CLI::App& app) {
   static Options options;
   CLI::App* command =
-      app.add_subcommand("job", std::string("watch and steer jobs that run\n\n") + kExamples);
+      app.add_subcommand("job", std::string("list, show and control running jobs\n\n") + kExamples);
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* help, void (*run)(const Options&)) {
     CLI::App* sub = command->add_subcommand(name, help);
@@ -159,31 +162,32 @@ void add_job(CLI::App& app) {
   };
   const auto add_named = [&](const char* name, const char* help, void (*run)(const Options&)) {
     CLI::App* sub = add(name, help, run);
-    sub->add_option("job,--name", options.name, "its name, or how it begins; none: the only one");
+    sub->add_option("job,--name", options.name,
+                    "name of the job, or its beginning (default: the only running job)");
     add_address(*sub, options.address, true);
     return sub;
   };
   CLI::App* listing = add(
-      "list", "jobs of yours that run on this machine; with --etcd all whose keys it has", list);
+      "list", "list your running jobs on this machine; with --etcd all jobs of that etcd", list);
   listing->add_flag("--json", options.json, "print JSON");
   add_address(*listing, options.address, false);
-  CLI::App* show = add_named("status", "processes, tasks, examples per second, loss", status);
+  CLI::App* show =
+      add_named("status", "show processes, tasks, examples per second and loss", status);
   show->add_flag("--json", options.json, "print JSON");
-  show->add_flag("--watch", options.watch, "again every second, until the job is over");
-  CLI::App* end = add_named(
-      "stop", "end a job in good order, after a last checkpoint: nothing is lost that was learned",
-      stop);
+  show->add_flag("--watch", options.watch, "refresh every second until the job ends");
+  CLI::App* end =
+      add_named("stop", "stop a job after a last checkpoint, so that no update is lost", stop);
   CLI::Option* checkpoint =
       end->add_option("--checkpoint-within", options.checkpoint_within,
-                      "seconds for the last checkpoint, after which the job ends without (120)")
+                      "maximum time for the last checkpoint, in seconds (120)")
           ->check(CLI::Range(1, 3600));
-  end->add_flag("--now", options.now, "without a last checkpoint")->excludes(checkpoint);
+  end->add_flag("--now", options.now, "stop without a last checkpoint")->excludes(checkpoint);
   end->add_option("--within", options.within,
-                  "seconds until processes that still run are killed (10)")
+                  "seconds after which processes that still run are killed (10)")
       ->check(CLI::Range(1, 3600));
   CLI::App* more = add_named("scale", "change the numbers of processes while the job runs", scale);
   more->add_option("--trainers", options.scale.trainers,
-                   "number of trainers; without a launcher you start and stop them yourself");
+                   "number of trainers; without a launcher, you start and stop them yourself");
   more->add_option("--servers", options.scale.servers,
                    "number of parameter servers; the master moves their rows");
 }

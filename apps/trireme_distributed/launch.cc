@@ -1,4 +1,4 @@
-// `trireme launch`: runs a job, or prints what runs it on Kubernetes.
+// `trireme launch`: runs a job in several processes, or prints its manifests for Kubernetes.
 
 #include <unistd.h>
 
@@ -16,21 +16,21 @@ namespace {
 namespace dist = trireme::distributed;
 
 constexpr const char* kExamples = R"(examples:
-  trireme launch --trainers 2 job.toml               two processes, kept in step by all-reduce
-  trireme launch --trainers 2 --servers 2 job.toml   parameters on servers: [distributed] mode = "asynchronous"
-  trireme launch --trainers 2:4 job.toml             four, and it goes on while two are left
-  trireme launch --trainers 2 --masters 2 job.toml   a second master leads as soon as the first one dies
+  trireme launch --trainers 2 job.toml               two trainers, synchronized by all-reduce
+  trireme launch --trainers 2 --servers 2 job.toml   parameter servers: [distributed] mode = "asynchronous"
+  trireme launch --trainers 2:4 job.toml             four trainers; continues with two or three
+  trireme launch --trainers 2 --masters 2 job.toml   a standby master takes over if the leader fails
   trireme launch --trainers 2 --etcd 127.0.0.1:2379 job.toml
-a program of your own (trireme/distributed.h), and what it is called with:
+your own program (trireme/distributed.h) and its arguments:
   trireme launch --program ./mine --trainers 2 --servers 1 -- --epochs 3
-on several machines, which see one folder with the job, its data and certificates:
+on several machines with a shared folder for the job, its data and certificates:
   srun -N3 -n3 trireme launch --interface eth0 --credentials keys --trainers 6 --servers 3 job.toml
   mpirun -np 3 trireme launch --interface eth0 --credentials keys --trainers 6 --servers 3 job.toml
-  MASTER_ADDR=10.0.0.1 MASTER_PORT=29500 WORLD_SIZE=3 RANK=0 trireme launch --interface eth0 ...   and so on
+  MASTER_ADDR=10.0.0.1 MASTER_PORT=29500 WORLD_SIZE=3 RANK=0 trireme launch --interface eth0 ...   on each machine
 on Kubernetes:
   trireme launch --kubernetes --image registry/trireme:1 --trainers 4 --servers 2 job.toml > job.yaml
   trireme launch --kubernetes --image registry/mine:1 --program /usr/local/bin/mine --trainers 4 -- --epochs 3 > mine.yaml
-trireme job status, scale and stop talk to jobs that run.
+trireme job status, scale and stop control running jobs.
 )";
 
 std::string own_path() {
@@ -53,17 +53,20 @@ void add_places(CLI::App& command, Options& options) {
   const auto add = [&](const char* name, auto& value, const char* help) {
     command.add_option(name, value, help)->group(group);
   };
-  add("--interface", launch.interface, "network interface that processes listen at (lo)");
-  add("--bind", launch.bind, "the same by an IP address of this machine");
+  add("--interface", launch.interface, "network interface that processes listen on (lo)");
+  add("--bind", launch.bind, "IP address that processes listen on, instead of --interface");
   add("--credentials", launch.credentials,
-      "folder of the job's certificates, which all machines see; made if it is not there");
-  add("--etcd", launch.etcd, "HOST:PORT[,HOST:PORT] of an etcd that keeps what the job agrees by");
-  add("--etcd-credentials", launch.etcd_credentials, "folder of the certificates for etcd");
+      "shared folder with the certificates of the job; created if it does not exist");
+  add("--etcd", launch.etcd,
+      "HOST:PORT[,HOST:PORT] of an etcd for the keys of the job (default: launcher 0 keeps them)");
+  add("--etcd-credentials", launch.etcd_credentials, "folder with the certificates for etcd");
   add("--placement", options.placement,
-      "who has placed launchers: auto, none, torch, paddle, openmpi, pmi or slurm (auto)");
-  add("--name", launch.name, "of the job (its file's)");
-  add("--id", launch.id, "what no other job of that name has (Slurm's or MPI's number, or random)");
-  add("--wait", launch.patience, "seconds that launchers wait for each other (120)");
+      "environment that started the launchers: auto, none, torch, paddle, openmpi, pmi or slurm "
+      "(auto)");
+  add("--name", launch.name, "name of the job (the name of its file)");
+  add("--id", launch.id,
+      "unique identifier among jobs of that name (the job number of Slurm or MPI, or random)");
+  add("--wait", launch.patience, "seconds that launchers wait for each other at the start (120)");
 }
 
 void add_kubernetes(CLI::App& command, Options& options) {
@@ -74,11 +77,13 @@ void add_kubernetes(CLI::App& command, Options& options) {
   const auto add = [&](const char* name, auto& value, const char* help) {
     command.add_option(name, value, help)->group(group);
   };
-  add("--image", kubernetes.image, "that has `trireme`, and with --program that (trireme:latest)");
-  add("--etcd-image", kubernetes.etcd_image, "(quay.io/coreos/etcd:v3.5.17)");
-  add("--claim", kubernetes.claim, "PersistentVolumeClaim of data and results; else one is made");
-  add("--cpu", kubernetes.cpu, "of each process (1)");
-  add("--memory", kubernetes.memory, "of each process (2Gi)");
+  add("--image", kubernetes.image,
+      "image with `trireme`, and with the program of --program (trireme:latest)");
+  add("--etcd-image", kubernetes.etcd_image, "image of etcd (quay.io/coreos/etcd:v3.5.17)");
+  add("--claim", kubernetes.claim,
+      "PersistentVolumeClaim for data and results (default: a new one)");
+  add("--cpu", kubernetes.cpu, "processors of each process (1)");
+  add("--memory", kubernetes.memory, "memory of each process (2Gi)");
 }
 
 // Of "3", or of "2:4".
@@ -123,31 +128,35 @@ void add_launch(CLI::App& app) {
   static Options options;
   dist::LaunchOptions& launch = options.launch;
   CLI::App* command =
-      app.add_subcommand("launch", std::string("run a job by several processes\n\n") + kExamples);
-  command->add_option("job", options.words, "a job file; with --program, behind --, its arguments");
+      app.add_subcommand("launch", std::string("train a job in several processes\n\n") + kExamples);
+  command->add_option("job", options.words,
+                      "job file; with --program the arguments of the program, after --");
   command->add_option(
       "--program", options.program,
-      "a program of yours that trains, instead of a job file; for Kubernetes its path in "
-      "the image");
-  command->add_option("--trainers", options.trainers,
-                      "processes that train (2), or MIN:MAX of them");
-  command->add_option("--servers", launch.servers, "parameter servers (0)");
+      "your own training program, instead of a job file; for Kubernetes its path in the image");
+  command->add_option("--trainers", options.trainers, "number of trainers, or MIN:MAX (2)");
+  command->add_option("--servers", launch.servers, "number of parameter servers (0)");
   command
-      ->add_option("--masters", launch.masters,
-                   "one leads and the others stand by (1; 2 on several machines and Kubernetes)")
+      ->add_option(
+          "--masters", launch.masters,
+          "number of masters: one leader and standbys (1; 2 on several machines and Kubernetes)")
       ->check(CLI::Range(1, 16));
-  command->add_option("--threads", launch.threads, "of each trainer (1)");
-  command->add_option("--restarts", launch.restarts, "of processes that end badly, in all (10)")
+  command->add_option("--threads", launch.threads, "threads of each trainer (1)");
+  command
+      ->add_option("--restarts", launch.restarts,
+                   "maximum number of restarts of failed processes, in total (10)")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--set", launch.set, "SECTION.KEY=VALUE instead of what the job says")
+  command
+      ->add_option("--set", launch.set, "SECTION.KEY=VALUE: change one key of the job (repeatable)")
       ->allow_extra_args(false);  // what follows is the job
   command->add_option("-o,--output", launch.output, "folder of the saved model");
   command
-      ->add_option("--metrics-port", launch.metrics_port,
-                   "where the launcher tells metrics and health (any); of pods 9464, each one's")
+      ->add_option(
+          "--metrics-port", launch.metrics_port,
+          "port for metrics and health checks (default: any free port; 9464 in Kubernetes)")
       ->check(CLI::Range(0, 65535));
   command->add_option("--metrics-host", launch.metrics_host,
-                      "address of these ports, of all processes (127.0.0.1)");
+                      "address for metrics and health checks of all processes (127.0.0.1)");
   add_places(*command, options);
   add_kubernetes(*command, options);
   command->callback([] {

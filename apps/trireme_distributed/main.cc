@@ -1,4 +1,4 @@
-// Jobs of several processes: what `trireme launch` and its like become.
+// The commands for jobs of several processes: `trireme launch`, `job`, `credentials` and `role`.
 
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ void on_stop(int signal) {
   stopped.compare_exchange_strong(none, signal);
 }
 
-constexpr unsigned kGrace = 5;  // seconds in which a process of a job ends that is asked to
+constexpr unsigned kGrace = 5;  // seconds for a process of a job to end after a request
 void on_leave(int signal) {
   on_stop(signal);
   ::alarm(kGrace);
@@ -35,7 +35,7 @@ void on_leave(int signal) {
 std::atomic<int> late_code = 4;
 static_assert(std::atomic<int>::is_always_lock_free);
 void on_late(int) {
-  constexpr char kText[] = "asked to end, it did not within 5 s\n";
+  constexpr char kText[] = "the process did not end within 5 s of the request\n";
   [[maybe_unused]] const ssize_t written = ::write(2, kText, sizeof kText - 1);
   ::_exit(late_code);
 }

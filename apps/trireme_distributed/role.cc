@@ -76,7 +76,7 @@ void run(Options& options) {
   }
   try {
     run_role(options);
-  } catch (const CLI::RuntimeError&) {  // of a program, whatever it makes of being asked to leave
+  } catch (const CLI::RuntimeError&) {  // of a program that ended after a request to end
     if (!watch || !watch->came()) throw;
   } catch (const dist::JobStopped& stop) {
     std::printf("%s\n", stop.message.c_str());
@@ -93,7 +93,7 @@ void run(Options& options) {
 void add_role(CLI::App& app) {
   static Options options;
   dist::RoleOptions& role = options.role;
-  CLI::App* command = app.add_subcommand("role", "one process of a job, as a launcher starts it");
+  CLI::App* command = app.add_subcommand("role", "run one process of a job, as a launcher does");
   command->add_option("role", options.what, "trainer, server or master")
       ->required()
       ->check(CLI::IsMember({"trainer", "server", "master"}));

@@ -351,7 +351,7 @@ TEST_F(Placed, CredentialsByTheCommandLine) {
   EXPECT_THAT(outcome.output, HasSubstr("keys: ca.crt, tls.crt and tls.key, valid until 20"));
   outcome = run_here(make + "3");
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.output, HasSubstr("has certificates already"));
+  EXPECT_THAT(outcome.output, HasSubstr("already contains certificates"));
   EXPECT_EQ(run_here(make + "0").code, 2);
 }
 
