@@ -16,13 +16,13 @@ help:  ## list the commands
 
 demo:  ## install packages, build, train a small network on Fashion-MNIST and show the result
 	tools/install-deps.sh
-	cmake --preset release -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF
+	cmake --preset release -DTRIREME_UNITY=ON -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF
 	cmake --build --preset release --target trireme_cli -j $(JOBS)
 	tools/demo.sh build/release/bin/trireme
 
 launch-demo:  ## train with three processes, one of which is killed while you watch
 	tools/install-deps.sh
-	cmake --preset release -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF
+	cmake --preset release -DTRIREME_UNITY=ON -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF
 	cmake --build --preset release --target trireme_cli trireme_distributed_cli -j $(JOBS)
 	tools/launch_demo.sh build/release/bin/trireme
 

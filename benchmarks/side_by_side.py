@@ -58,7 +58,7 @@ def in_rounds(measure, options, warm):
 
 def stripped_size(build, options):
     stripped = f"{options.out}/stripped.so"
-    library = os.path.realpath(f"{build}/lib/libtrireme_inference.so")
+    library = os.path.realpath(f"{build}/src/libtrireme_inference.so")
     subprocess.run(["strip", "-o", stripped, library], check=True)
     return os.path.getsize(stripped)
 

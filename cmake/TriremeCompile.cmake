@@ -32,6 +32,15 @@ add_library(trireme_flags INTERFACE)
 target_compile_options(trireme_flags INTERFACE
   -Wall -Wextra -Werror -Wno-missing-field-initializers -fno-math-errno)
 
+# What is shipped stops at overflows of buffers and of the stack, and has no writable tables of
+# addresses. docs/how-to/packages.md has the measured cost.
+if(TRIREME_HARDEN AND NOT TRIREME_SANITIZE)
+  target_compile_options(trireme_flags INTERFACE
+    $<$<CONFIG:Release>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>
+    $<$<CONFIG:Release>:-fstack-protector-strong>)
+  add_link_options($<$<CONFIG:Release>:LINKER:-z,relro,-z,now>)
+endif()
+
 # The same for code that does not compute: without optimization where nothing is shipped. g++ 12
 # warns of a memcpy out of bounds in the operator+ of std::string where it optimizes (GCC bug
 # 105651).

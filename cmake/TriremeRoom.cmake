@@ -49,6 +49,8 @@ function(trireme_room name)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
   if(ARG_SELF_CONTAINED)
+    # So that the linker removes functions that the inference library does not use.
+    target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)
     set_property(GLOBAL APPEND PROPERTY TRIREME_INFERENCE_ROOMS ${target})
   endif()
   # A room that is compiled as one or two files gains nothing.

@@ -2,7 +2,7 @@
 
 #include "man.h"
 
-#include "trireme/error.h"
+#include "support.h"
 
 namespace commands {
 namespace {

@@ -11,6 +11,7 @@ namespace trireme::compiler {
 namespace {
 
 using ir::Op;
+using ir::Trait;
 
 // Returns the only op that uses `value`; null if there is none or several, or if a run returns it.
 const Op* only_user(const ir::Program& program, const Dependencies& dependencies,

@@ -8,6 +8,7 @@
 #include "data/text/language_data.h"
 #include "data/text/tagged_data.h"
 #include "session/job/settings.h"
+#include "session/model/model_folder.h"
 #include "trireme/loss.h"
 
 namespace trireme::job {
