@@ -38,7 +38,8 @@ void list_data(bool json) {
       std::error_code error;
       bytes += static_cast<double>(std::filesystem::file_size(file, error));
     }
-    Json entry = {{"name", data.name}, {"files", data.files}, {"bytes", bytes}};
+    Json entry = {
+        {"name", data.name}, {"files", data.files}, {"bytes", static_cast<std::int64_t>(bytes)}};
     if (data.files.empty()) {
       rows.push_back({data.name, "missing", "", data.advice});
       entry["advice"] = data.advice;

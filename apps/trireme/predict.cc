@@ -181,7 +181,10 @@ void predict_all(tr::Model& model, const ReadExamples& read, RowRange rows,
 
 RowRange rows_to_predict(const PredictArguments& arguments, std::int64_t count) {
   const char* usual = arguments.output.empty() ? "0:10" : "0:";
-  return read_rows(arguments.rows.empty() ? usual : arguments.rows, count);
+  const RowRange rows = read_rows(arguments.rows.empty() ? usual : arguments.rows, count);
+  if (rows.begin >= 0 && rows.begin < rows.end && rows.end <= count) return rows;
+  throw tr::Error(tr::ErrorKind::usage, "--rows: out of range; there are " + std::to_string(count) +
+                                            " rows, numbered from 0");
 }
 
 void predict(const PredictArguments& arguments) {

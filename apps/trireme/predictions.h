@@ -36,7 +36,8 @@ Predictions predictions_of(const trireme::Model& model, const Examples& examples
                            const trireme::Tensor& output, const PredictArguments& arguments,
                            int digits);
 
-// The rows of the data set that --rows selects.
+// The rows of the data set that --rows selects, at least one. Errors: usage if there is none, or
+// they are out of range.
 RowRange rows_to_predict(const PredictArguments& arguments, std::int64_t count);
 
 void print(const Predictions& predictions, bool as_json);

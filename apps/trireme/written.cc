@@ -8,7 +8,6 @@
 #include "prediction_file.h"
 #include "predictions.h"
 #include "support.h"
-#include "trireme/error.h"
 #include "trireme/sequence_metrics.h"
 #include "trireme/text_data.h"
 
@@ -25,11 +24,6 @@ tr::data::Corpus open_pairs(const std::string& specification) {
 }
 
 Texts part_of(const Texts& all, RowRange rows) {
-  const auto count = static_cast<std::int64_t>(all.size());
-  if (rows.begin < 0 || rows.begin >= rows.end || rows.end > count) {
-    throw tr::Error(tr::ErrorKind::usage, "--rows: out of range; there are " +
-                                              std::to_string(count) + " rows, numbered from 0");
-  }
   return {all.begin() + rows.begin, all.begin() + rows.end};
 }
 

@@ -103,6 +103,14 @@ TEST_F(OwnData, WritesPredictionsAsCsv) {
   std::getline(lines, first);
   EXPECT_EQ(header, "row,prediction,score");
   EXPECT_THAT(first, StartsWith("10,"));
+  for (const char* rows : {"300:", "5:5", "7:3", "-1:2", "0:0"}) {
+    for (const char* output : {"", " -o none.csv"}) {
+      const Outcome wrong = run_here(predict + " --rows=" + rows + output);
+      EXPECT_EQ(wrong.code, 2) << rows << output << wrong.output;
+      EXPECT_THAT(wrong.output, HasSubstr("there are 300 rows"));
+    }
+  }
+  EXPECT_EQ(read(path("none.csv")), "");
   // A name that is not understood, a folder that is missing: nothing is written or left over.
   EXPECT_THAT(run_here(predict + " -o p.txt").output, HasSubstr("must end in .csv or .jsonl"));
   const Outcome missing = run_here(predict + " -o none/p.csv");
@@ -116,7 +124,9 @@ TEST_F(OwnData, PrintsJson) {
     return json::parse(output_of(kTrireme + " " + arguments));
   };
   EXPECT_THAT(parsed("info --json")["trireme"].get<std::string>(), Not(StartsWith(" ")));
-  EXPECT_GT(parsed("data list --json").size(), 5u);
+  const json known = parsed("data list --json");
+  EXPECT_GT(known.size(), 5u);
+  EXPECT_TRUE(known[0]["bytes"].is_number_integer());
   write(path("numbers.csv"), "a,b\n1,2\n3,4\n");
   const json verified = parsed("data verify numbers.csv --json");
   EXPECT_EQ(verified[0]["examples"], 2);

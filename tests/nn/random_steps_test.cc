@@ -88,7 +88,7 @@ class Recipe {
       made.next.push_back(tanh(any(static_cast<int>(pool.size()) - 1 - i)) * 0.9);
     }
     for (int i = 0; i < outputs; ++i) {
-      // Sometimes behind a product that no state needs.
+      // In some steps a product that no state uses comes first.
       const Value value = any(static_cast<int>(pool.size()) - 1 - 2 * i);
       made.outputs.push_back(i == 0 ? value : matmul(value, weight(3)));
     }

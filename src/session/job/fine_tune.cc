@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "ir/program.h"
-#include "trireme/saved_model.h"
 
 namespace trireme::job {
 namespace {
@@ -29,16 +28,8 @@ std::vector<std::string> fresh_patterns(const Settings& settings) {
   return texts(*fresh);
 }
 
-Model open_model(const Node& from, const std::string& folder) {
-  try {
-    return load_model(folder);
-  } catch (const Error& error) {
-    throw Error(error.kind(), from.where() + ": " + from.path + ": " + error.what());
-  }
-}
-
-void load_parameter(const Node& from, const std::string& folder, Model& model, const Value& value,
-                    Session& session) {
+void load_parameter(const Node& from, Model& model, const Value& value, Session& session) {
+  const std::string& folder = from.text;
   const std::string name = value.name().substr(1);
   const char* const hint = "\n  hint   list it in model.fresh to train it from the beginning";
   const Value known = model.program().find(name);
@@ -61,25 +52,21 @@ void load_parameter(const Node& from, const std::string& folder, Model& model, c
 
 }  // namespace
 
-std::string starting_model(const Settings& settings, const std::string& directory) {
+std::optional<Model> open_starting_model(const Settings& settings, const std::string& directory) {
   const Node* from = from_of(settings);
-  return from == nullptr ? "" : path_in(directory, from->text);
+  if (from == nullptr) return std::nullopt;
+  try {
+    return load_model(path_in(directory, from->text));
+  } catch (const Error& error) {
+    throw Error(error.kind(), from->where() + ": " + from->path + ": " + error.what());
+  }
 }
 
-std::map<std::string, text::Encoder> starting_encoders(const Settings& settings,
-                                                       const std::string& directory) {
-  const std::string folder = starting_model(settings, directory);
-  if (folder.empty()) return {};
-  return open_model(*from_of(settings), folder).text();
-}
-
-void load_starting_parameters(const Settings& settings, const std::string& directory,
+void load_starting_parameters(const Settings& settings, std::optional<Model>& model,
                               const std::vector<Value>& parameters, Session& session) {
   const std::vector<std::string> patterns = fresh_patterns(settings);
-  const std::string folder = starting_model(settings, directory);
-  if (folder.empty()) return;
+  if (!model) return;
   const Node& from = *from_of(settings);
-  Model model = open_model(from, folder);
   std::vector<bool> used(patterns.size());
   bool any = false;
   for (const Value& parameter : parameters) {
@@ -89,7 +76,7 @@ void load_starting_parameters(const Settings& settings, const std::string& direc
       fresh = used[i] = true;
     }
     if (fresh) continue;
-    load_parameter(from, folder, model, parameter, session);
+    load_parameter(from, *model, parameter, session);
     any = true;
   }
   const auto unused = std::find(used.begin(), used.end(), false);

@@ -45,6 +45,7 @@ struct Job::State {
   job::Settings settings;
 
   std::optional<job::TextReader> reader;  // if the data are texts
+  std::optional<Model> start;             // [model] from, until its parameters are loaded
   std::string table;                      // SaveOptions::table, if the data are a CSV file
   std::optional<job::Columns> columns;
   std::optional<data::Batches> train, validation, test;
@@ -73,7 +74,9 @@ Job::State::State(job::Node root_in, const std::string& path, const JobOptions& 
 
 data::Dataset Job::State::prepared(const job::Node& node, std::int64_t limit) {
   if (job::is_text(node) && !reader) {
-    reader.emplace(settings.data.text, settings.seed, job::starting_encoders(settings, directory));
+    if (!start) start = job::open_starting_model(settings, directory);
+    reader.emplace(settings.data.text, settings.seed,
+                   start ? start->text() : std::map<std::string, text::Encoder>());
   }
   data::Dataset dataset =
       job::is_text(node)
@@ -202,7 +205,9 @@ void Job::State::make_trainer() {
   if (options.extend) options.extend(program, made);
   const std::vector<Value> parameters = program.parameters();  // without those of the optimizer
   trainer = std::make_unique<Trainer>(program, std::move(made));
-  job::load_starting_parameters(settings, directory, parameters, trainer->session());
+  if (!start) start = job::open_starting_model(settings, directory);
+  job::load_starting_parameters(settings, start, parameters, trainer->session());
+  start.reset();
   for (const auto& [name, value] : network->constants) {
     trainer->session().set_parameter(name, value);
   }

@@ -78,5 +78,16 @@ TEST(JobResolve, HasWhatTheCommandLineChanged) {
   EXPECT_THAT(text, HasSubstr("directory = \"else \\\"where\\\"\"\n"));
 }
 
+TEST(JobResolve, KeepsNamesAndInputsOfLayers) {
+  const std::string text = resolved(
+      "[data]\ntrain = \"x.csv\"\n[model]\nlayers = [{ linear = { units = 4 }, name = \"a\" }, "
+      "{ relu = {}, name = \"b\" }, { add = {}, inputs = [\"a\", \"b\"] }]\n[train]\n"
+      "loss = \"mse\"\noptimizer = \"adam\"\n");
+  EXPECT_THAT(text, HasSubstr("{ linear = { units = 4, bias = true }, name = \"a\" }"));
+  EXPECT_THAT(text, HasSubstr("{ relu = {}, name = \"b\" }"));
+  EXPECT_THAT(text, HasSubstr("{ add = {}, inputs = [\"a\", \"b\"] }"));
+  EXPECT_EQ(resolved(text), text);
+}
+
 }  // namespace
 }  // namespace trireme::job
