@@ -22,6 +22,7 @@
 #include "distributed/control/checkpoint_coordinator.h"
 #include "distributed/control/job_view.h"
 #include "distributed/control/mover.h"
+#include "distributed/control/order_keys.h"
 #include "distributed/control/orders.h"
 #include "distributed/control/publisher.h"
 #include "distributed/control/server_clients.h"
@@ -29,15 +30,6 @@
 #include "distributed/master/master.h"
 
 namespace trireme::distributed {
-
-// The wanted number of servers, if it differs from the first one. When surplus servers have no data
-// any more, the key drained_key() of each exists, and they may end.
-inline std::string wanted_servers_key(const std::string& prefix) {
-  return prefix + "wanted/servers";
-}
-inline std::string drained_key(const std::string& prefix, int place) {
-  return prefix + "drained/" + std::to_string(place);
-}
 
 struct JobControlOptions : CheckpointCoordinatorOptions {
   int servers = 1;

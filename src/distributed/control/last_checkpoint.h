@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "distributed/control/order_keys.h"
+
 namespace trireme::distributed {
 
 struct LastCheckpoint {
@@ -35,13 +37,5 @@ inline std::string lost_since(const std::string& why) {
 // JSON. Errors of the parser: data.
 std::string text_of(const LastCheckpoint& last);
 LastCheckpoint last_checkpoint_of(const std::string& text);
-
-// With any value: a last checkpoint is requested.
-inline std::string last_wanted_key(const std::string& prefix) {
-  return prefix + "wanted/checkpoint";
-}
-inline std::string last_checkpoint_key(const std::string& prefix) {
-  return prefix + "last-checkpoint";
-}
 
 }  // namespace trireme::distributed

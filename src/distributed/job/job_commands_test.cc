@@ -31,7 +31,7 @@ class JobCommands : public ::testing::Test {
   void put(const std::string& key, const std::string& value) {
     job_.store->put("job/" + key, value);
   }
-  std::string wanted() { return job_.store->get("job/wanted")->value; }
+  std::string wanted() { return job_.store->get("job/orders/wanted")->value; }
 
   OpenJob job_;
 };
@@ -39,15 +39,15 @@ class JobCommands : public ::testing::Test {
 TEST_F(JobCommands, Scale) {
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { scale_job(job_, {.trainers = 2}); }),
               HasSubstr("only just begun"));
-  put("limits", "2 4");
-  put("wanted", "3 2");
+  put("orders/limits", "2 4");
+  put("orders/wanted", "3 2");
   const Scaled scaled = scale_job(job_, {.trainers = 4});
   EXPECT_EQ(scaled.before, (Wanted{3, 2}));
   EXPECT_EQ(scaled.now, (Wanted{4, 2}));
   EXPECT_EQ(wanted(), "4 2");
   scale_job(job_, {.servers = 3});
   EXPECT_EQ(wanted(), "4 3");
-  EXPECT_EQ(job_.store->get("job/wanted/servers")->value, "3") << "for the master";
+  EXPECT_EQ(job_.store->get("job/orders/servers")->value, "3") << "for the master";
   for (const int trainers : {1, 5, 0, -1}) {
     EXPECT_THAT(error_of(ErrorKind::usage, [&] { scale_job(job_, {.trainers = trainers}); }),
                 HasSubstr("the job may have 2 to 4 trainers, so not " + std::to_string(trainers)));
@@ -55,12 +55,12 @@ TEST_F(JobCommands, Scale) {
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { scale_job(job_, {.servers = 0}); }),
               HasSubstr("1 to 256 parameter servers"));
   EXPECT_EQ(wanted(), "4 3");
-  put("wanted", "4 0");
+  put("orders/wanted", "4 0");
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { scale_job(job_, {.servers = 1}); }),
               HasSubstr("keeps nothing on parameter servers"));
-  put("wanted", "4 0 1");
+  put("orders/wanted", "4 0 1");
   EXPECT_THAT(error_of(ErrorKind::data, [&] { scale_job(job_, {.servers = 1}); }),
-              HasSubstr("job/wanted"));
+              HasSubstr("job/orders/wanted"));
 }
 
 TEST_F(JobCommands, StatusOfAJobThatHasJustBegun) {
@@ -72,8 +72,8 @@ TEST_F(JobCommands, StatusOfAJobThatHasJustBegun) {
 }
 
 TEST_F(JobCommands, Status) {
-  put("limits", "2 4");
-  put("wanted", "3 2");
+  put("orders/limits", "2 4");
+  put("orders/wanted", "3 2");
   put("tasks", text_of(TaskState{2, 5, 10, 3, 20, 1, 0}));
   put("progress", text_of(JobProgress{100, 6400, 12, 533.4, 0.4321}));
   put("group/generation", "7 3:trainer_0 7:trainer_10");
@@ -109,7 +109,7 @@ TEST_F(JobCommands, Status) {
 }
 
 TEST_F(JobCommands, WhatIsNotWhatItShouldBe) {
-  for (const char* key : {"tasks", "progress", "process/x", "limits"}) {
+  for (const char* key : {"tasks", "progress", "process/x", "orders/limits"}) {
     for (const char* text : {"", "{", "[]", "{\"name\":3}", "2", "9 1"}) {
       put(key, text);
       EXPECT_THAT(error_of(ErrorKind::data, [&] { read_status(*job_.store, "job/"); }),
@@ -127,16 +127,16 @@ TEST_F(JobCommands, StopTellsWhatBecameOfIt) {
   job_.record = entry->record();
   // The launcher is this process, which does not end.
   std::thread launcher([&] {
-    while (!job_.store->get("job/stop")) std::this_thread::sleep_for(Milliseconds(5));
-    EXPECT_EQ(job_.store->get("job/stop")->value, "3 60");
-    EXPECT_TRUE(job_.store->get("job/wanted/checkpoint")) << "for the master";
-    put("stopped", text_of(StopReport{1.25,
-                                      4,
-                                      {"trainer_1"},
-                                      {1, 2, 3, 0, 5, 0, 0},
-                                      LastCheckpoint{7, "", 1, 5, 1200},
-                                      "the same command"}));
-    while (job_.store->get("job/stop")) std::this_thread::sleep_for(Milliseconds(5));
+    while (!job_.store->get("job/orders/stop")) std::this_thread::sleep_for(Milliseconds(5));
+    EXPECT_EQ(job_.store->get("job/orders/stop")->value, "3 60");
+    EXPECT_TRUE(job_.store->get("job/orders/checkpoint")) << "for the master";
+    put("orders/stopped", text_of(StopReport{1.25,
+                                             4,
+                                             {"trainer_1"},
+                                             {1, 2, 3, 0, 5, 0, 0},
+                                             LastCheckpoint{7, "", 1, 5, 1200},
+                                             "the same command"}));
+    while (job_.store->get("job/orders/stop")) std::this_thread::sleep_for(Milliseconds(5));
     entry.reset();
   });
   const std::optional<StopReport> report =
@@ -156,13 +156,14 @@ TEST_F(JobCommands, StopTellsWhatBecameOfIt) {
 TEST_F(JobCommands, StopOfAJobWithoutALauncher) {
   job_.by_store = true;
   EXPECT_EQ(text_of(stop_job(job_, {})), "the job was over before\n");
-  EXPECT_FALSE(job_.store->get("job/stop")) << "no process would see it";
+  EXPECT_FALSE(job_.store->get("job/orders/stop")) << "no process would see it";
   put("process/server_0", text_of(ProcessEntry{"server_0", "server", "here", 6, 1000, "h:2", 0}));
   put("process/master_0", text_of(ProcessEntry{"master_0", "master", "here", 7, 1000, "h:3"}));
   std::thread master([&] {
-    while (!job_.store->get("job/stop")) std::this_thread::sleep_for(Milliseconds(5));
-    job_.store->commit({.then = {Put{"job/stopped", text_of(StopReport{.seconds = 1, .ended = 3})},
-                                 Erase{"job/process/master_0"}}});
+    while (!job_.store->get("job/orders/stop")) std::this_thread::sleep_for(Milliseconds(5));
+    job_.store->commit(
+        {.then = {Put{"job/orders/stopped", text_of(StopReport{.seconds = 1, .ended = 3})},
+                  Erase{"job/process/master_0"}}});
   });
   EXPECT_EQ(text_of(stop_job(job_, {})),
             "stopped after 1.0 s: 3 processes ended; no epoch had begun\n");

@@ -6,16 +6,15 @@
 // - process/NAME: a running process; on its lease
 // - tasks: the progress of the leading master; on its lease
 // - progress: the progress of trainers, as the launcher knows it; on its lease
-// - limits: "1 4", the minimum and maximum number of trainers of the job
-// - wanted: "3 2", the wanted numbers of trainers and parameter servers. Launchers start trainers
-//   and servers, and end trainers
-// - wanted/servers, drained/PLACE: the order to the master, and its completion:
-//   control/job_control.h. The launcher ends a drained server
-// - wanted/checkpoint, last-checkpoint: the order for a last checkpoint, and its result:
-//   control/last_checkpoint.h
-// - stop: "10 120", an order to end: processes end within 10 s, after a last checkpoint within 120
-//   s; 0: no checkpoint
-// - stopped: the result of that
+// - orders/limits: "1 4", the minimum and maximum number of trainers of the job
+// - orders/wanted: "3 2", the wanted numbers of trainers and parameter servers. Launchers start
+//   trainers and servers, and end trainers
+// - orders/servers, orders/drained/PLACE: the order to the master, and its completion. The launcher
+//   ends a drained server
+// - orders/checkpoint, orders/last-checkpoint: the order for a last checkpoint, and its result
+// - orders/stop: "10 120", an order to end: processes end within 10 s, after a last checkpoint
+//   within 120 s; 0: no checkpoint
+// - orders/stopped: the result of that
 //
 // Errors of all parsers: data, with the key.
 
@@ -33,11 +32,10 @@ namespace trireme::distributed {
 inline std::string process_prefix(const std::string& job) { return job + "process/"; }
 inline std::string tasks_key(const std::string& job) { return job + "tasks"; }
 inline std::string progress_key(const std::string& job) { return job + "progress"; }
-inline std::string limits_key(const std::string& job) { return job + "limits"; }
-inline std::string wanted_key(const std::string& job) { return job + "wanted"; }
-inline std::string drained_prefix(const std::string& job) { return job + "drained/"; }
-inline std::string stop_key(const std::string& job) { return job + "stop"; }
-inline std::string stopped_key(const std::string& job) { return job + "stopped"; }
+inline std::string limits_key(const std::string& job) { return orders_prefix(job) + "limits"; }
+inline std::string wanted_key(const std::string& job) { return orders_prefix(job) + "wanted"; }
+inline std::string stop_key(const std::string& job) { return orders_prefix(job) + "stop"; }
+inline std::string stopped_key(const std::string& job) { return orders_prefix(job) + "stopped"; }
 
 struct ProcessEntry {
   std::string name, role;

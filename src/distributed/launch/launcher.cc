@@ -289,7 +289,7 @@ class Launcher {
   bool poll() {
     children_.poll(kExitPoll);
     services_->poll(progress_.all());
-    const bool ends = rank_ == 0 && services_->steering().ends();
+    const bool ends = rank_ == 0 && services_->steering().orders().ends();
     if (ends || (options_.stop && options_.stop())) {
       throw Stopped{rank_ == 0 ? "the job was stopped" : "this launcher was stopped"};
     }

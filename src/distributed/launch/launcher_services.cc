@@ -1,5 +1,7 @@
 #include "distributed/launch/launcher_services.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "distributed/job/job_status.h"
 
@@ -7,6 +9,18 @@ namespace trireme::distributed {
 namespace {
 
 constexpr std::chrono::seconds kStopTimeout{5};  // in which processes end that are asked to
+constexpr std::chrono::seconds kRateWindow{2};   // over which a rate is taken
+
+// All processes below a prefix, in the format of HTTP discovery of Prometheus.
+std::string targets(Store& store, const std::string& job_name, const std::string& prefix) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const ProcessEntry& process : processes(store, prefix)) {
+    all.push_back(
+        {{"targets", {process.metrics}},
+         {"labels", {{"job", job_name}, {"role", process.role}, {"name", process.name}}}});
+  }
+  return all.dump();
+}
 
 }  // namespace
 
@@ -18,51 +32,114 @@ LauncherServices::LauncherServices(const LauncherServicesOptions& options, Store
       go_on_(options.go_on),
       name_(options.record.name) {
   const int rank = options.scale_controller.rank;
-  if (rank == 0) {
-    try {
-      entry_.emplace(jobs_folder(), options.record);
-      name_ = entry_->record().name;
-    } catch (const Error& error) {
-      if (options.scale_controller.say) {
-        options.scale_controller.say(std::string("trireme job will not find this job: ") +
-                                     error.what());
-      }
-    }
-  }
+  if (rank == 0) write_record(options);
   scale_controller_.emplace(store, options.scale_controller, children);
   monitor_.emplace(ProcessMonitorOptions{.job = name_,
                                          .prefix = prefix_,
                                          .role = "launcher",
                                          .name = "launcher_" + std::to_string(rank),
                                          .host = options.metrics_host,
-                                         .port = options.metrics_port},
-                   store, rank == 0, options.unauthenticated_peers);
+                                         .port = options.metrics_port});
+  add_metrics(options);
+  if (rank == 0) {
+    monitor_->publish(progress_key(prefix_), [shared = shared_] {
+      const std::lock_guard lock(shared->mutex);
+      return text_of(shared->progress);
+    });
+  }
+  monitor_->start(store, {{"/targets", [&store, name = name_, prefix = prefix_] {
+                             return Page{.type = "application/json",
+                                         .text = targets(store, name, prefix)};
+                           }}});
+}
+
+void LauncherServices::write_record(const LauncherServicesOptions& options) {
+  try {
+    entry_.emplace(jobs_folder(), options.record);
+    name_ = entry_->record().name;
+  } catch (const Error& error) {
+    if (options.scale_controller.say) {
+      options.scale_controller.say(std::string("trireme job will not find this job: ") +
+                                   error.what());
+    }
+  }
+}
+
+void LauncherServices::add_metrics(const LauncherServicesOptions& options) {
+  Registry& registry = monitor_->registry();
+  restarts_ = &registry.counter("trireme_launcher_restarts_total",
+                                "Restarted processes: replacements of processes that failed.");
+  rate_ = &registry.gauge("trireme_job_examples_per_second",
+                          "Examples per second of all trainers, recently.");
+  loss_ = &registry.gauge("trireme_job_loss", "Recent mean over the batches of all trainers.");
+  examples_ = &registry.counter("trireme_job_examples_total", "Examples of all trainers.");
+  steps_ = &registry.counter("trireme_job_steps_total", "Batches of all trainers.");
+  if (!options.unauthenticated_peers) return;
+  registry.collect(
+      MetricKind::counter, "trireme_store_unauthenticated_peers_total",
+      "Refused callers of the store of the job: without its token.",
+      [count = options.unauthenticated_peers] { return static_cast<double>(count()); });
+  registry.keep_old_name("trireme_store_unauthenticated_peers_total",
+                         "trireme_store_strangers_total");
 }
 
 void LauncherServices::poll(const Totals& all) {
   scale_controller_->poll();
-  monitor_->poll(children_, all);
+  publish(all);
+}
+
+void LauncherServices::publish(const Totals& all) {
+  for (const char* role : {"master", "server", "trainer"}) {
+    monitor_->registry()
+        .gauge("trireme_launcher_processes", "Processes that this launcher runs, by role.",
+               {{"role", role}})
+        .set(children_.running(role));
+  }
+  restarts_->raise_to(static_cast<std::uint64_t>(children_.restarts()));
+  examples_->raise_to(static_cast<std::uint64_t>(all.examples));
+  steps_->raise_to(static_cast<std::uint64_t>(all.steps));
+  const auto now = Clock::now();
+  const std::lock_guard lock(shared_->mutex);
+  JobProgress& progress = shared_->progress;
+  if (now - since_ >= kRateWindow) {
+    const double seconds = std::chrono::duration<double>(now - since_).count();
+    progress.rate = static_cast<double>(all.examples - before_.examples) / seconds;
+    progress.loss.reset();
+    if (all.steps > before_.steps) {
+      progress.loss = (all.losses - before_.losses) / (all.steps - before_.steps);
+      loss_->set(*progress.loss);
+    }
+    rate_->set(progress.rate);
+    before_ = all;
+    since_ = now;
+  }
+  progress.examples = all.examples;
+  progress.steps = static_cast<std::int64_t>(all.steps);
+  // In whole seconds, so that it is written rarely.
+  progress.seconds =
+      static_cast<double>(std::chrono::duration_cast<std::chrono::seconds>(now - start_).count());
 }
 
 std::optional<StopReport> LauncherServices::end(const std::function<void()>& then) {
-  const std::optional<ScaleController::Stop> asked = scale_controller_->stop_asked();
+  OrdersState asked = scale_controller_->orders();
   StopReport report{.go_on = go_on_};
   for (const char* role : {"master", "server", "trainer"}) report.ended += children_.running(role);
-  children_.end_trainers(asked ? asked->order.within : kStopTimeout, report.killed);
+  children_.end_trainers(asked.stop ? asked.stop->within : kStopTimeout, report.killed);
   then();
   try {
-    if (asked) report.tasks = tasks_left(store_, prefix_);
+    if (asked.stop) report.tasks = tasks_left(store_, prefix_);
   } catch (const Error&) {  // a store that is away says nothing
   }
   for (std::string& name : children_.end()) report.killed.push_back(std::move(name));
-  if (!asked) return std::nullopt;
+  if (!asked.stop) return std::nullopt;
+  asked = scale_controller_->orders();
   try {
-    report.last = scale_controller_->last_checkpoint();
+    report.last = asked.last_checkpoint();
   } catch (const Error& error) {
     report.last = LastCheckpoint{.why = error.what()};
   }
   report.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - asked->since).count();
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - asked.since).count();
   scale_controller_->stopped(report);
   return report;
 }

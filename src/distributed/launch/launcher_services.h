@@ -1,14 +1,20 @@
 #pragma once
 
-// The control of a running job for a launcher: its record, its orders, its metrics.
+// The services of a launcher for its job: its record, its orders, and what it publishes about
+// itself and the whole job: its metrics, the progress of trainers, and for Prometheus the addresses
+// of all processes of the job (GET /targets).
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
 #include "distributed/job/job_record.h"
-#include "distributed/launch/launch_monitor.h"
+#include "distributed/job/process_monitor.h"
+#include "distributed/launch/progress.h"
 #include "distributed/launch/scale_controller.h"
 
 namespace trireme::distributed {
@@ -27,7 +33,7 @@ struct LauncherServicesOptions {
 class LauncherServices {
  public:
   // A record that cannot be written is reported, but is no error. The store and the supervisor
-  // outlive the object. Errors: as LaunchMonitor and Store.
+  // outlive the object. Errors: io if the address for metrics is not available; as Store.
   LauncherServices(const LauncherServicesOptions& options, Store& store, Supervisor& children);
 
   // The name of the job: that of its record.
@@ -41,13 +47,28 @@ class LauncherServices {
   std::optional<StopReport> end(const std::function<void()>& then);
 
  private:
+  using Clock = std::chrono::steady_clock;
+  struct Shared {  // with the thread that publishes it
+    std::mutex mutex;
+    JobProgress progress;
+  };
+  void write_record(const LauncherServicesOptions& options);
+  void add_metrics(const LauncherServicesOptions& options);
+  void publish(const Totals& all);
+
   Store& store_;
   Supervisor& children_;
   const std::string prefix_, go_on_;
   std::string name_;
   std::optional<JobEntry> entry_;
   std::optional<ScaleController> scale_controller_;
-  std::optional<LaunchMonitor> monitor_;
+  const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point since_ = start_;  // time of the last rate
+  Totals before_ = {};
+  std::optional<ProcessMonitor> monitor_;
+  Counter *restarts_ = nullptr, *examples_ = nullptr, *steps_ = nullptr;
+  Gauge *rate_ = nullptr, *loss_ = nullptr;
 };
 
 }  // namespace trireme::distributed

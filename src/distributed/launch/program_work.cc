@@ -1,14 +1,13 @@
 #include "distributed/launch/program_work.h"
 
-#include <thread>
-
 #include "base/error.h"
+#include "distributed/coordination/key_watcher.h"
 #include "distributed/coordination/message.h"
 
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kProgramPoll{50};
+constexpr Milliseconds kStopCallPoll{50};        // between two calls of `stop`
 constexpr Milliseconds kProgramTimeout{600000};  // a program may have much work before it trains
 
 }  // namespace
@@ -40,12 +39,10 @@ void announce_work(Store& store, const std::string& prefix, const ProgramWork& w
 std::optional<ProgramWork> await_work(Store& store, const std::string& prefix,
                                       const std::function<bool()>& stop) {
   const auto until = std::chrono::steady_clock::now() + kProgramTimeout;
+  KeyWatcher work(store, work_key(prefix));
   while (!stop || !stop()) {
-    try {
-      if (const std::optional<Entry> entry = store.get(work_key(prefix))) {
-        return program_work_of(entry->value);
-      }
-    } catch (const Unavailable&) {  // it may return
+    if (const std::optional<Entry> entry = work.get(work_key(prefix))) {
+      return program_work_of(entry->value);
     }
     if (std::chrono::steady_clock::now() > until) {
       fail_io(
@@ -53,7 +50,8 @@ std::optional<ProgramWork> await_work(Store& store, const std::string& prefix,
           "calls "
           "Member::train() (trireme/distributed.h)");
     }
-    std::this_thread::sleep_for(kProgramPoll);
+    work.check();
+    work.wait(kStopCallPoll);
   }
   return std::nullopt;
 }

@@ -3,17 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <thread>
+#include <utility>
 
 #include "base/error.h"
-#include "distributed/control/job_control.h"
-#include "distributed/master/task_queue.h"
 
 namespace trireme::distributed {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr Milliseconds kScalePoll{200};          // between two looks into the store
+constexpr Milliseconds kDrainedPoll{200};        // between two looks for drained servers
 constexpr Milliseconds kFinalReadTimeout{3000};  // for reading what became of a job
 
 }  // namespace
@@ -33,44 +33,7 @@ ScaleController::ScaleController(Store& store, ScaleControllerOptions options, S
                   Erase{last_checkpoint_key(job)}, Erase{wanted_servers_key(job)},
                   Erase{drained_prefix(job), true}}});
   }
-  thread_ = std::thread([this] { run(); });
-}
-
-ScaleController::~ScaleController() {
-  {
-    const std::lock_guard lock(mutex_);
-    end_ = true;
-  }
-  wake_.notify_all();
-  thread_.join();
-}
-
-void ScaleController::run() {
-  for (;;) {
-    std::optional<Orders> orders;
-    try {
-      orders = read();
-    } catch (const Error&) {  // those that were known hold
-    }
-    std::unique_lock lock(mutex_);
-    if (orders) orders_ = std::move(*orders);
-    if (wake_.wait_for(lock, kScalePoll, [this] { return end_; })) return;
-  }
-}
-
-ScaleController::Orders ScaleController::read() {
-  const std::string& job = options_.prefix;
-  const Outcome outcome = store_.commit(
-      {.then = {Get{wanted_key(job)}, Get{stop_key(job)}, Get{last_checkpoint_key(job)},
-                Get{TaskQueue::epoch_key(job + "task/")}, Get{drained_prefix(job), true}}});
-  const auto got = [&](std::size_t i) {
-    const std::vector<Entry>& entries = outcome.got.at(i);
-    return entries.empty() ? std::nullopt : std::optional(entries[0]);
-  };
-  Orders orders{.wanted = got(0), .stop = got(1), .last = got(2), .begun = got(3).has_value()};
-  orders.drained = outcome.got.at(4);
-  if (!orders.drained.empty()) orders.servers = processes(store_, job);
-  return orders;
+  orders_.emplace(store, options_.prefix);
 }
 
 int ScaleController::share_of(int count) const {
@@ -78,11 +41,7 @@ int ScaleController::share_of(int count) const {
 }
 
 void ScaleController::poll() {
-  Orders orders;
-  {
-    const std::lock_guard lock(mutex_);
-    orders = orders_;
-  }
+  const OrdersState orders = orders_->state();
   if (orders.wanted && orders.wanted->modified != seen_) {
     const bool first = seen_ == 0 && orders.wanted->version == 1;
     seen_ = orders.wanted->modified;
@@ -93,34 +52,14 @@ void ScaleController::poll() {
       say(error.what());
     }
   }
-  if (!orders.drained.empty()) end_drained(orders);
+  if (!orders.drained.empty()) end_drained(orders.drained);
   if (orders.stop) check_stop(orders);
 }
 
-void ScaleController::check_stop(const Orders& orders) {
-  const bool first = !stop_;
-  if (first) stop_ = Stop{Clock::now(), {}};
-  stop_->order = stop_order_of(orders.stop->value);
-  waits_ = stop_->order.checkpoint.count() > 0 && orders.begun && !orders.last;
-  if (first && waits_ && options_.rank == 0) {
-    say(fmt::format("the job is to stop: it has {} s for a last checkpoint",
-                    stop_->order.checkpoint.count()));
-  }
-}
-
-bool ScaleController::ends() const {
-  return stop_ && (!waits_ || Clock::now() >= stop_->since + stop_->order.checkpoint);
-}
-
-std::optional<LastCheckpoint> ScaleController::last_checkpoint() const {
-  if (!stop_ || stop_->order.checkpoint.count() == 0) return std::nullopt;
-  if (const auto told = store_.get(last_checkpoint_key(options_.prefix))) {
-    return last_checkpoint_of(told->value);
-  }
-  if (!waits_) return LastCheckpoint{.why = "nothing has been learned yet"};
-  const std::chrono::duration<double> waited = Clock::now() - stop_->since;
-  return LastCheckpoint{
-      .why = lost_since(fmt::format("it was not there after {:.1f} s", waited.count()))};
+void ScaleController::check_stop(const OrdersState& orders) {
+  if (std::exchange(stopping_, true) || options_.rank != 0 || orders.ends()) return;
+  say(fmt::format("the job is to stop: it has {} s for a last checkpoint",
+                  orders.stop->checkpoint.count()));
 }
 
 void ScaleController::say(const std::string& text) const {
@@ -145,12 +84,19 @@ void ScaleController::scale_trainers(int share) {
   for (; there > share; --there) children_.leave("trainer");
 }
 
-// The master has moved their data.
-void ScaleController::end_drained(const Orders& orders) {
-  for (const Entry& entry : orders.drained) {
+// The master has moved their data. A server that has lost its connection registers again later.
+void ScaleController::end_drained(const std::vector<Entry>& drained) {
+  if (Clock::now() < next_drained_) return;
+  next_drained_ = Clock::now() + kDrainedPoll;
+  std::vector<ProcessEntry> all;
+  try {
+    all = processes(store_, options_.prefix);
+  } catch (const Unavailable&) {  // at the next look
+  }
+  for (const Entry& entry : drained) {
     const std::string text = entry.key.substr(drained_prefix(options_.prefix).size());
-    for (const ProcessEntry& server : orders.servers) {
-      if (server.place && std::to_string(*server.place) == text &&
+    for (const ProcessEntry& server : all) {
+      if (server.role == "server" && server.place && std::to_string(*server.place) == text &&
           children_.leave("server", server.name)) {
         forget(entry);
       }

@@ -3,15 +3,12 @@
 // How a launcher executes orders to its running job (job_keys.h): scale, and stop. Each of several
 // launchers handles its share.
 
-#include <condition_variable>
+#include <chrono>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
-#include <vector>
 
-#include "distributed/job/job_keys.h"
+#include "distributed/job/job_orders.h"
 #include "distributed/launch/supervisor.h"
 
 namespace trireme::distributed {
@@ -30,13 +27,12 @@ struct ScaleControllerOptions {
   std::function<void(const std::string&)> say = {};
 };
 
-// For one thread; a separate thread reads the store, which may be slow.
+// For one thread.
 class ScaleController {
  public:
   // Rank 0 writes the initial numbers. The store and the supervisor outlive the object. Errors: as
   // Store.
   ScaleController(Store& store, ScaleControllerOptions options, Supervisor& children);
-  ~ScaleController();
   ScaleController(const ScaleController&) = delete;
   ScaleController& operator=(const ScaleController&) = delete;
 
@@ -48,34 +44,17 @@ class ScaleController {
   int places() const { return places_; }
   // Whether the job continues with this number of trainers when no others can be started.
   bool enough(int trainers) const;
-  // Whether the job must end, since when, and how.
-  struct Stop {
-    std::chrono::steady_clock::time_point since;
-    StopOrder order;
-  };
-  std::optional<Stop> stop_asked() const { return stop_; }
-  // Whether it must end now: it waits for no last checkpoint, or not any longer.
-  bool ends() const;
-  // The result of the last checkpoint so far; nothing if none was ordered. Errors: as Store.
-  std::optional<LastCheckpoint> last_checkpoint() const;
+  // The orders as last read: whether, since when and how the job must end.
+  OrdersState orders() const { return orders_->state(); }
   // For rank 0: publishes the result, and leaves a moment to read it.
   void stopped(const StopReport& report);
 
  private:
-  // The orders in the store.
-  struct Orders {
-    std::optional<Entry> wanted, stop, last;
-    bool begun = false;  // a master has made an epoch; before, nothing can be trained
-    std::vector<Entry> drained;
-    std::vector<ProcessEntry> servers;  // if some are drained
-  };
-  void run();
-  Orders read();
   void scale(const Wanted& wanted);
   void scale_trainers(int share);
   int share_of(int processes) const;
-  void end_drained(const Orders& orders);
-  void check_stop(const Orders& orders);
+  void end_drained(const std::vector<Entry>& drained);
+  void check_stop(const OrdersState& orders);
   void forget(const Entry& order);
   void say(const std::string& text) const;
 
@@ -84,14 +63,10 @@ class ScaleController {
   Supervisor& children_;
   Wanted wanted_;
   int places_;
-  std::int64_t seen_ = 0;  // revision of the last wanted numbers
-  std::optional<Stop> stop_;
-  bool waits_ = false;  // for a last checkpoint
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  Orders orders_;  // guarded by the mutex
-  bool end_ = false;
-  std::thread thread_;
+  std::int64_t seen_ = 0;                                    // revision of the last wanted numbers
+  bool stopping_ = false;                                    // there is an order to stop
+  std::chrono::steady_clock::time_point next_drained_ = {};  // time of the next look at them
+  std::optional<JobOrders> orders_;
 };
 
 }  // namespace trireme::distributed

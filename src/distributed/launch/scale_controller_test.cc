@@ -68,13 +68,13 @@ class Orders : public ::testing::Test {
 
 TEST_F(Orders, Scale) {
   begin({.wanted = {2, 0}, .limits = Limits{1, 4}});
-  EXPECT_EQ(store_->get("job/limits")->value, "1 4");
-  EXPECT_EQ(store_->get("job/wanted")->value, "2 0");
+  EXPECT_EQ(store_->get("job/orders/limits")->value, "1 4");
+  EXPECT_EQ(store_->get("job/orders/wanted")->value, "2 0");
   EXPECT_TRUE(trainers(2));
-  store_->put("job/wanted", "3 0");
+  store_->put("job/orders/wanted", "3 0");
   EXPECT_TRUE(trainers(3));
   poll_until([&] { return std::count(heard_.begin(), heard_.end(), "trainer_2: ready") == 1; });
-  store_->put("job/wanted", "1 0");
+  store_->put("job/orders/wanted", "1 0");
   EXPECT_TRUE(trainers(1));
   EXPECT_THAT(heard_, Contains("launch: trainer_2 has left")) << "the newest first";
   EXPECT_THAT(heard_, Contains("launch: trainer_1 has left"));
@@ -84,17 +84,17 @@ TEST_F(Orders, Scale) {
 
 TEST_F(Orders, EachLauncherHasItsShare) {
   begin({.wanted = {2, 0}, .rank = 1, .world = 3});  // of 6
-  EXPECT_EQ(store_->get("job/wanted"), std::nullopt) << "rank 0 writes it";
-  store_->put("job/wanted", "6 0");
-  store_->put("job/wanted", "11 0");
+  EXPECT_EQ(store_->get("job/orders/wanted"), std::nullopt) << "rank 0 writes it";
+  store_->put("job/orders/wanted", "6 0");
+  store_->put("job/orders/wanted", "11 0");
   EXPECT_TRUE(trainers(4));
-  store_->put("job/wanted", "4 0");
+  store_->put("job/orders/wanted", "4 0");
   EXPECT_TRUE(trainers(1));
 }
 
 TEST_F(Orders, WhatIsNoOrderIsToldAndPassedOver) {
   begin({.wanted = {1, 0}});
-  store_->put("job/wanted", "many");
+  store_->put("job/orders/wanted", "many");
   EXPECT_TRUE(poll_until(
       [&] { return !heard_.empty() && heard_.back().find("many") != std::string::npos; }));
   EXPECT_TRUE(trainers(1));
@@ -102,7 +102,7 @@ TEST_F(Orders, WhatIsNoOrderIsToldAndPassedOver) {
 
 TEST_F(Orders, ADrainedServerIsEnded) {
   begin({.wanted = {1, 1}});
-  store_->put("job/wanted", "1 2");
+  store_->put("job/orders/wanted", "1 2");
   EXPECT_TRUE(poll_until([&] { return children_->running("server") == 2; }));
   for (int place = 0; place < 2; ++place) {
     const std::string name = "server_" + std::to_string(place);
@@ -110,27 +110,27 @@ TEST_F(Orders, ADrainedServerIsEnded) {
                 text_of(ProcessEntry{.name = name, .role = "server", .place = 1 - place}));
   }
   poll_until([&] { return std::count(heard_.begin(), heard_.end(), "server_0: ready") == 1; });
-  store_->put("job/wanted", "1 1");
-  store_->put("job/drained/1", "");
+  store_->put("job/orders/wanted", "1 1");
+  store_->put("job/orders/drained/1", "");
   EXPECT_TRUE(poll_until([&] { return children_->running("server") == 1; }));
   EXPECT_THAT(heard_, Contains("launch: server_0 has left"));
-  EXPECT_FALSE(store_->get("job/drained/1")) << "the next one in that place may stay";
+  EXPECT_FALSE(store_->get("job/orders/drained/1")) << "the next one in that place may stay";
 }
 
 TEST_F(Orders, Stop) {
-  store_->put("job/stop", "7");  // of a job before
+  store_->put("job/orders/stop", "7");  // of a job before
   begin({.wanted = {1, 0}});
-  EXPECT_EQ(scale_controller_->stop_asked(), std::nullopt);
-  store_->put("job/stop", "7");
-  EXPECT_TRUE(poll_until([&] { return scale_controller_->stop_asked().has_value(); }));
-  EXPECT_EQ(scale_controller_->stop_asked()->order.within, std::chrono::seconds(7));
-  EXPECT_TRUE(scale_controller_->ends());
-  EXPECT_EQ(scale_controller_->last_checkpoint(), std::nullopt) << "none was ordered";
+  EXPECT_EQ(scale_controller_->orders().stop, std::nullopt);
+  store_->put("job/orders/stop", "7");
+  EXPECT_TRUE(poll_until([&] { return scale_controller_->orders().stop.has_value(); }));
+  EXPECT_EQ(scale_controller_->orders().stop->within, std::chrono::seconds(7));
+  EXPECT_TRUE(scale_controller_->orders().ends());
+  EXPECT_EQ(scale_controller_->orders().last_checkpoint(), std::nullopt) << "none was ordered";
   std::thread asker([&] {
-    while (!store_->get("job/stopped")) std::this_thread::sleep_for(Milliseconds(5));
-    EXPECT_EQ(stop_report_of("", store_->get("job/stopped")->value).killed,
+    while (!store_->get("job/orders/stopped")) std::this_thread::sleep_for(Milliseconds(5));
+    EXPECT_EQ(stop_report_of("", store_->get("job/orders/stopped")->value).killed,
               std::vector<std::string>{"trainer_0"});
-    store_->erase("job/stop");
+    store_->erase("job/orders/stop");
   });
   const auto start = Clock::now();
   scale_controller_->stopped({.seconds = 1, .ended = 2, .killed = {"trainer_0"}});
@@ -140,45 +140,45 @@ TEST_F(Orders, Stop) {
 
 TEST_F(Orders, AJobThatIsToStopHasTimeForALastCheckpoint) {
   const LastCheckpoint before{.checkpoint = 5};
-  store_->put("job/last-checkpoint", text_of(before));  // of a job before
+  store_->put("job/orders/last-checkpoint", text_of(before));  // of a job before
   begin({.wanted = {1, 0}});
   store_->put("job/task/epoch", "1 begun");
-  store_->put("job/stop", "7 60");
-  EXPECT_TRUE(poll_until([&] { return scale_controller_->stop_asked().has_value(); }));
-  EXPECT_FALSE(scale_controller_->ends());
+  store_->put("job/orders/stop", "7 60");
+  EXPECT_TRUE(poll_until([&] { return scale_controller_->orders().stop.has_value(); }));
+  EXPECT_FALSE(scale_controller_->orders().ends());
   EXPECT_THAT(heard_, Contains("the job is to stop: it has 60 s for a last checkpoint"));
   const LastCheckpoint last{.checkpoint = 3, .epoch = 1, .done = 12, .steps = 40};
-  store_->put("job/last-checkpoint", text_of(last));
-  EXPECT_TRUE(poll_until([&] { return scale_controller_->ends(); }));
-  EXPECT_EQ(scale_controller_->last_checkpoint(), last);
+  store_->put("job/orders/last-checkpoint", text_of(last));
+  EXPECT_TRUE(poll_until([&] { return scale_controller_->orders().ends(); }));
+  EXPECT_EQ(scale_controller_->orders().last_checkpoint(), last);
 }
 
 TEST_F(Orders, AJobThatIsToStopDoesNotWaitForEver) {
   begin({.wanted = {1, 0}});
   store_->put("job/task/epoch", "1 begun");
-  store_->put("job/stop", "7 1");
+  store_->put("job/orders/stop", "7 1");
   const auto start = Clock::now();
-  EXPECT_TRUE(poll_until([&] { return scale_controller_->ends(); }));
+  EXPECT_TRUE(poll_until([&] { return scale_controller_->orders().ends(); }));
   EXPECT_GE(Clock::now() - start, std::chrono::seconds(1));
-  EXPECT_THAT(scale_controller_->last_checkpoint()->why,
+  EXPECT_THAT(scale_controller_->orders().last_checkpoint()->why,
               HasSubstr(" s; what was learned since the checkpoint before is lost"));
 }
 
 TEST_F(Orders, AJobThatIsToStopNowDoesNotWaitAnyLonger) {
   begin({.wanted = {1, 0}});
   store_->put("job/task/epoch", "1 begun");
-  store_->put("job/stop", "7 60");
-  EXPECT_TRUE(poll_until([&] { return scale_controller_->stop_asked().has_value(); }));
-  EXPECT_FALSE(scale_controller_->ends());
-  store_->put("job/stop", "7 0");
-  EXPECT_TRUE(poll_until([&] { return scale_controller_->ends(); }));
+  store_->put("job/orders/stop", "7 60");
+  EXPECT_TRUE(poll_until([&] { return scale_controller_->orders().stop.has_value(); }));
+  EXPECT_FALSE(scale_controller_->orders().ends());
+  store_->put("job/orders/stop", "7 0");
+  EXPECT_TRUE(poll_until([&] { return scale_controller_->orders().ends(); }));
 }
 
 TEST_F(Orders, AJobThatHasNotBegunStopsAtOnce) {
   begin({.wanted = {1, 0}});
-  store_->put("job/stop", "7 60");
-  EXPECT_TRUE(poll_until([&] { return scale_controller_->ends(); }));
-  EXPECT_EQ(scale_controller_->last_checkpoint()->why, "nothing has been learned yet");
+  store_->put("job/orders/stop", "7 60");
+  EXPECT_TRUE(poll_until([&] { return scale_controller_->orders().ends(); }));
+  EXPECT_EQ(scale_controller_->orders().last_checkpoint()->why, "nothing has been learned yet");
 }
 
 // Failed ones are restarted twice, then missing, until too few remain.
@@ -205,7 +205,7 @@ TEST_F(Orders, AllThatAreWantedMustLiveIfNothingElseIsSaid) {
   begin({.wanted = {3, 0}});
   EXPECT_TRUE(scale_controller_->enough(3));
   EXPECT_FALSE(scale_controller_->enough(2));
-  store_->put("job/wanted", "2 0");
+  store_->put("job/orders/wanted", "2 0");
   EXPECT_TRUE(trainers(2));
   EXPECT_TRUE(scale_controller_->enough(2));
 }

@@ -8,7 +8,6 @@
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/job/job_status.h"
-#include "distributed/master/task_queue.h"
 
 namespace trireme::distributed {
 namespace {
@@ -17,44 +16,12 @@ constexpr Milliseconds kStandalonePoll{300};  // between two looks into the stor
 
 }  // namespace
 
-void StopOrders::poll() {
-  const Outcome outcome = store_.commit(
-      {.then = {Get{stop_key(prefix_)}, Get{stopped_key(prefix_)},
-                Get{last_checkpoint_key(prefix_)}, Get{TaskQueue::epoch_key(prefix_ + "task/")}}});
-  const auto got = [&](std::size_t i) {
-    const std::vector<Entry>& entries = outcome.got.at(i);
-    return entries.empty() ? std::nullopt : std::optional(entries[0]);
-  };
-  if (const std::optional<Entry> stop = got(0)) {
-    if (!order_) since_ = Clock::now();
-    order_ = stop_order_of(stop->value);
-  }
-  stopped_ = got(1).has_value();
-  last_ = got(2);
-  begun_ = got(3).has_value();
-}
-
-bool StopOrders::ends() const {
-  if (stopped_) return true;
-  if (!order_) return false;
-  return order_->checkpoint.count() == 0 || !begun_ || last_ ||
-         Clock::now() >= since_ + order_->checkpoint;
-}
-
-std::optional<LastCheckpoint> StopOrders::last_checkpoint() const {
-  if (!order_ || order_->checkpoint.count() == 0) return std::nullopt;
-  if (last_) return last_checkpoint_of(last_->value);
-  if (!begun_) return LastCheckpoint{.why = "nothing has been learned yet"};
-  return LastCheckpoint{
-      .why = lost_since(fmt::format("it was not there after {} s", order_->checkpoint.count()))};
-}
-
 // --- Of a trainer
 
 StopWatch::StopWatch(const RoleOptions& options, std::function<void()> leave)
-    : prefix_(options.prefix),
-      leave_(std::move(leave)),
+    : leave_(std::move(leave)),
       store_(connect_etcd({.address = options.store, .security = options.store_security})),
+      orders_(*store_, options.prefix, [this] { wake_.notify_all(); }),
       thread_([this] { run(); }) {}
 
 StopWatch::~StopWatch() {
@@ -71,17 +38,15 @@ bool StopWatch::came() const {
   return came_;
 }
 
+// Looks again after a while too, because the time for a last checkpoint may be over.
 void StopWatch::run() {
-  StopOrders orders(*store_, prefix_);
   for (;;) {
-    try {
-      orders.poll();
-    } catch (const Error&) {  // what was known holds
-    }
+    const bool ends = orders_.state().ends();
     std::unique_lock lock(mutex_);
-    came_ = orders.ends();
+    came_ = ends;
     if (came_) break;
-    if (wake_.wait_for(lock, kStandalonePoll, [this] { return end_; })) return;
+    if (end_) return;
+    wake_.wait_for(lock, kStandalonePoll);
   }
   std::printf("the job is stopped: this process leaves\n");
   std::fflush(stdout);
@@ -109,16 +74,16 @@ bool StandaloneMaster::trainers_are_gone() {
 bool StandaloneMaster::over() try {
   if (Clock::now() < next_) return false;
   next_ = Clock::now() + kStandalonePoll;
-  orders_.poll();
-  if (orders_.stopped()) throw JobStopped{"the job was stopped"};
-  if (orders_.ends()) {
+  const OrdersState orders = orders_.state();
+  if (orders.stopped) throw JobStopped{"the job was stopped"};
+  if (orders.ends()) {
     if (!ending_) {
       ending_ = Clock::now();
       for (const ProcessEntry& process : processes(store_, options_.prefix)) {
         processes_ += process.role == "server" ? 0 : 1;
       }
     }
-    if (trainers_are_gone() || Clock::now() >= *ending_ + orders_.order()->within) end();
+    if (trainers_are_gone() || Clock::now() >= *ending_ + orders.stop->within) end(orders);
     return false;
   }
   return store_.get(options_.prefix + "done") && trainers_are_gone();
@@ -127,11 +92,11 @@ bool StandaloneMaster::over() try {
 }
 
 // Any master reports it: the first one that sees it.
-void StandaloneMaster::end() {
+void StandaloneMaster::end(const OrdersState& orders) {
   StopReport report{.ended = processes_};
-  report.seconds = std::chrono::duration<double>(Clock::now() - orders_.since()).count();
+  report.seconds = std::chrono::duration<double>(Clock::now() - orders.since).count();
   report.tasks = tasks_left(store_, options_.prefix);
-  report.last = orders_.last_checkpoint();
+  report.last = orders.last_checkpoint();
   const std::string name = options_.job_name.empty() ? options_.prefix : options_.job_name;
   report.go_on = options_.program
                      ? "other manifests, of a program with resume = true in its Distribution"

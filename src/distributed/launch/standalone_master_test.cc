@@ -8,6 +8,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/testing/wait_until.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/lease_keeper.h"
 #include "distributed/coordination/membership.h"
@@ -50,7 +51,9 @@ class StandaloneMasterTest : public ::testing::Test {
     }
     return true;
   }
-  StopReport report() { return stop_report_of("stopped", store_->get("job/stopped")->value); }
+  StopReport report() {
+    return stop_report_of("stopped", store_->get("job/orders/stopped")->value);
+  }
 
   const std::unique_ptr<Store> store_ = make_memory_store();
   Membership members_{*store_, "job/"};
@@ -59,11 +62,11 @@ class StandaloneMasterTest : public ::testing::Test {
 
 TEST_F(StandaloneMasterTest, TheFirstMasterWritesWhatIsWanted) {
   const StandaloneMaster first(*store_, options_);
-  EXPECT_EQ(store_->get("job/wanted")->value, "3 2");
-  EXPECT_EQ(store_->get("job/limits")->value, "1 256");
-  put("wanted", "3 4");
+  EXPECT_EQ(store_->get("job/orders/wanted")->value, "3 2");
+  EXPECT_EQ(store_->get("job/orders/limits")->value, "1 256");
+  put("orders/wanted", "3 4");
   const StandaloneMaster second(*store_, options_);
-  EXPECT_EQ(store_->get("job/wanted")->value, "3 4") << "it was scaled meanwhile";
+  EXPECT_EQ(store_->get("job/orders/wanted")->value, "3 4") << "it was scaled meanwhile";
 }
 
 // Also for one that never led.
@@ -88,11 +91,11 @@ TEST_F(StandaloneMasterTest, AJobThatIsStoppedWaitsForItsCheckpointAndItsTrainer
   put("process/a", text_of(ProcessEntry{"a", "trainer", "h", 1, 1, "h:1"}));
   put("process/m", text_of(ProcessEntry{"m", "master", "h", 2, 1, "h:2"}));
   put("process/s", text_of(ProcessEntry{"s", "server", "h", 3, 1, "h:3"}));
-  put("stop", "60 60");
+  put("orders/stop", "60 60");
   EXPECT_TRUE(goes_on(master)) << "the checkpoint is not there";
-  put("last-checkpoint", text_of(LastCheckpoint{.checkpoint = 4, .epoch = 1, .done = 7}));
+  put("orders/last-checkpoint", text_of(LastCheckpoint{.checkpoint = 4, .epoch = 1, .done = 7}));
   EXPECT_TRUE(goes_on(master)) << "a trainer is";
-  EXPECT_FALSE(store_->get("job/stopped"));
+  EXPECT_FALSE(store_->get("job/orders/stopped"));
   lease.reset();
   EXPECT_EQ(end_of(master), "the job was stopped");
   EXPECT_EQ(report().ended, 2) << "servers stay";
@@ -100,7 +103,7 @@ TEST_F(StandaloneMasterTest, AJobThatIsStoppedWaitsForItsCheckpointAndItsTrainer
   EXPECT_THAT(report().go_on, AllOf(HasSubstr("distributed.resume=true"),
                                     HasSubstr("kubectl delete job clicks-trainers clicks-master")));
   // The process that gave the order has read it.
-  store_->erase("job/stop");
+  store_->erase("job/orders/stop");
   EXPECT_EQ(end_of(another), "the job was stopped");
 }
 
@@ -109,22 +112,21 @@ TEST_F(StandaloneMasterTest, TrainersThatDoNotLeaveAreNotWaitedForForEver) {
   const LeaseKeeper lease(*store_, {});
   members_.join("trainer", "a", "", lease);
   put("task/epoch", "1 begun");
-  put("stop", "1 0");
+  put("orders/stop", "1 0");
   EXPECT_EQ(end_of(master), "the job was stopped");
   EXPECT_EQ(report().last, std::nullopt) << "none was ordered";
 }
 
 TEST_F(StandaloneMasterTest, ACheckpointThatDoesNotComeIsNotWaitedForForEver) {
-  StopOrders orders(*store_, "job/");
   put("task/epoch", "1 begun");
-  orders.poll();
-  EXPECT_FALSE(orders.ends());
-  put("stop", "1 1");
-  orders.poll();
-  EXPECT_FALSE(orders.ends());
-  std::this_thread::sleep_until(orders.since() + std::chrono::seconds(1));
-  EXPECT_TRUE(orders.ends());
-  EXPECT_THAT(orders.last_checkpoint()->why, HasSubstr("it was not there after 1 s"));
+  const JobOrders orders(*store_, "job/");
+  EXPECT_FALSE(orders.state().ends());
+  put("orders/stop", "1 1");
+  ASSERT_TRUE(wait_until([&] { return orders.state().stop.has_value(); }));
+  const Clock::time_point since = orders.state().since;
+  ASSERT_TRUE(wait_until([&] { return orders.state().ends(); }));
+  EXPECT_GE(Clock::now(), since + std::chrono::seconds(1));
+  EXPECT_THAT(orders.state().last_checkpoint()->why, HasSubstr("it was not there after 1 s"));
 }
 
 TEST_F(StandaloneMasterTest, ATrainerIsToldToLeaveOnce) {
@@ -134,14 +136,14 @@ TEST_F(StandaloneMasterTest, ATrainerIsToldToLeaveOnce) {
   std::atomic<int> left = 0;
   const StopWatch watch(options_, [&] { ++left; });
   EXPECT_FALSE(watch.came());
-  put("stop", "10 60");
+  put("orders/stop", "10 60");
   const auto until = Clock::now() + std::chrono::minutes(1);
   while (left == 0 && Clock::now() < until) std::this_thread::sleep_for(Milliseconds(5));
   EXPECT_EQ(left, 1) << "nothing had begun, so there is no checkpoint to wait for";
   EXPECT_TRUE(watch.came());
   // One that starts when all is over.
-  put("stopped", "{}");
-  store_->erase("job/stop");
+  put("orders/stopped", "{}");
+  store_->erase("job/orders/stop");
   const StopWatch late(options_, [&] { ++left; });
   while (left == 1 && Clock::now() < until) std::this_thread::sleep_for(Milliseconds(5));
   EXPECT_EQ(left, 2);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "distributed/coordination/key_watcher.h"
 #include "distributed/strategy/check_training.h"
 #include "ir/program.h"
 
@@ -231,14 +232,13 @@ void TrainingMember::leave(TaskReader& reader) {
 void TrainingMember::rejoin(TaskReader& reader) {
   const bool together = mode_ == Distribution::Mode::synchronous;
   const Deadline end = in(kServers);
+  KeyWatcher views(*store_, view_key(options_.prefix));
   for (;;) {
     if (stopped()) return;
     check_session();
+    views.check();
     std::optional<JobView> view;
-    try {
-      view = read_job_view(*store_, options_.prefix);
-    } catch (const Unavailable&) {
-    }
+    if (const auto entry = views.get(view_key(options_.prefix))) view = job_view_of(entry->value);
     if (view && (!view_ || view->generation > view_->generation) &&
         (!together || view->rank_of(options_.name))) {
       try {
@@ -249,7 +249,7 @@ void TrainingMember::rejoin(TaskReader& reader) {
     if (std::chrono::steady_clock::now() > end) {
       throw Unavailable("no master has said what becomes of the parameter servers");
     }
-    std::this_thread::sleep_for(kMemberPoll);
+    views.wait(kMemberPoll);
   }
 }
 void TrainingMember::enter(JobView view, TaskReader& reader) {
