@@ -10,7 +10,8 @@ import json
 import sys
 
 KINDS = [("layers", "Layers"), ("losses", "Losses"), ("optimizers", "Optimizers"),
-         ("schedules", "Schedules"), ("averages", "Averages")]
+         ("schedules", "Schedules"), ("averages", "Averages"), ("models", "Models"),
+         ("metrics", "Metrics"), ("sources", "Data tables"), ("augmentations", "Augmentations")]
 
 
 def default_of(option):
@@ -52,9 +53,22 @@ def options_table(options):
     return lines
 
 
+def families(entries):
+    """Neighbors that differ only by their names, such as vgg11 and vgg13, with all names."""
+    found = []
+    for entry in entries:
+        if found and entry["options"] and found[-1][1]["options"] == entry["options"]:
+            if found[-1][1].get("doc") == entry.get("doc"):
+                found[-1][0].append(entry["name"])
+                continue
+        found.append(([entry["name"]], entry))
+    return [(", ".join(names), entry) for names, entry in found]
+
+
 def page(catalog):
     lines = ["# Options of job files", "",
-             "The keys of every layer, loss, optimizer, schedule and average of a [job file](job.md).",
+             "All keys of a [job file](job.md) below its tables: layers, losses, optimizers, schedules,",
+             "averages, models, metrics, data sets and augmentations.",
              "This page is made from `trireme catalog` by `tools/gen_job_options.py`; do not edit it.", "",
              "The types are those of the [catalog](formats/catalog.md).",
              "Sizes are at most 1,048,576.", ""]
@@ -63,11 +77,11 @@ def page(catalog):
         plain = [e for e in catalog[key] if not e["options"]]
         if key == "layers":
             plain = [e for e in plain if e["name"] not in catalog["activations"]]
-        for entry in catalog[key]:
+        for names, entry in families(catalog[key]):
             if not entry["options"]:
                 continue
             doc = entry.get("doc") or f"Target: {entry['target']}; prediction: {entry['prediction']}"
-            lines += [f"### {entry['name']}", "", doc + ".", ""]
+            lines += [f"### {names}", "", doc + ".", ""]
             if entry.get("joins"):
                 lines[-2] += "\nTakes several `inputs`."
             lines += options_table(entry["options"]) + [""]

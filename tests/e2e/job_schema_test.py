@@ -54,11 +54,40 @@ MISTAKES = [
     (["train", "average"], {"exponential": {"decay": 2}}),
     (["train", "epochs"], -1),
     (["train", "early_stopping"], {"patience": 0}),
+    (["model"], {"name": "resnet21"}),
+    (["model"], {"name": "resnet20", "widths": 1}),
+    (["model"], {"name": "resnet20", "small_input": True}),
+    (["model"], {"name": "resnet34", "stride_in_3x3": True}),
+    (["model"], {"name": "mlp", "hidden": [0]}),
+    (["model"], {"name": "mlp", "weight_init": "xavier"}),
+    (["model"], {"name": "mlp", "crosses": []}),
+    (["data", "augment"], ["flipp"]),
+    (["data", "augment"], [{"random_crop": {}}]),
+    (["data", "augment"], [{"cutout": {"size": 0}}]),
+    (["data", "train"], {"csv": "adult.csv", "separater_": ";"}),
+    (["data", "train"], {"csv": "adult.csv", "missing": True}),
+    (["data", "train"], {"images": "images.gz"}),
+    (["data", "train"], {"folders": "flowers"}),
+    (["train", "metrics"], ["accuracy_of"]),
+    (["train", "metrics"], [{"top_k_accuracy": {"k": 0}}]),
+    (["train", "metrics"], [{"auc": {"bins": 4}}]),
+    (["train", "metrics"], [{"f1": {"average": "mean"}}]),
     (["output"], {"log_every": 0}),
     (["checkpoint"], {"every_seconds": -1}),
     (["distributed"], {"mode": "all"}),
     (["distributed"], {"task_batches": 0}),
     (["tests"], {}),
+]
+
+# The same, with values that are right.
+CHANGES = [
+    (["model"], {"name": "resnet20", "width": 0.5, "shortcut": "project"}),
+    (["model"], {"name": "resnet50", "small_input": True, "stride_in_3x3": True}),
+    (["model"], {"name": "mlp", "hidden": [], "activation": "tanh", "classes": 10}),
+    (["model"], {"name": "resnet20", "weight_init": "orthogonal", "decay_biases": False}),
+    (["model"], {"name": "transformer_encoder", "patch": [4, 7], "layers": 1}),
+    (["data", "augment"], ["flip", {"random_crop": {"size": 28, "padding": 2}}]),
+    (["train", "metrics"], ["accuracy", {"top_k_accuracy": {"k": 3}}, {"f1": {"class": 2}}]),
 ]
 
 
@@ -111,6 +140,13 @@ class JobSchema(unittest.TestCase):
         code, text = inspect(GOOD)
         self.assertEqual(code, 0, text)
 
+    def test_changes_are_accepted_by_both(self):
+        for path, value in CHANGES:
+            job = changed(path, value)
+            self.assertTrue(self.validator.is_valid(job), (path, value))
+            code, text = inspect(job)
+            self.assertEqual(code, 0, (path, value, text))
+
     def test_mistakes_are_refused_by_both(self):
         for path, value in MISTAKES:
             job = changed(path, value)
@@ -120,7 +156,8 @@ class JobSchema(unittest.TestCase):
 
     def test_every_layer_has_documentation(self):
         catalog = json.loads(subprocess.check_output([TRIREME, "catalog"]))
-        for kind in ("layers", "losses", "optimizers", "schedules", "averages"):
+        for kind in ("layers", "losses", "optimizers", "schedules", "averages", "models",
+                     "sources", "augmentations", "metrics"):
             self.assertGreater(len(catalog[kind]), 1)
             for entry in catalog[kind]:
                 self.assertTrue(entry.get("doc") or entry.get("prediction"), entry["name"])

@@ -1,37 +1,27 @@
 // [data] augment: random changes of the training pictures.
+#include <optional>
+
 #include "base/error.h"
-#include "session/job/settings.h"
+#include "session/job/data_tables.h"
+#include "session/job/field_reader.h"
 
 namespace trireme::job {
 namespace {
 
 data::Dataset apply(const data::Dataset& dataset, const Choice& choice, std::uint64_t seed) {
-  Table table(*choice.options);
-  if (choice.name == "random_crop") {
-    const std::int64_t size = table.required_size("size");
-    const std::int64_t padding = table.integer("padding", 0, 0);
+  std::optional<data::Dataset> changed;
+  std::vector<std::string> names;
+  for_each_augmentation([&](const nn::Entry& entry, auto options, auto change) {
+    names.emplace_back(entry.name);
+    if (choice.name != entry.name) return;
+    Table table(*choice.options);
+    FieldReader reader(table);
+    fields(reader, options);
     table.done();
-    return dataset.random_crop(size, {.padding = padding, .seed = seed});
-  }
-  if (choice.name == "flip") {
-    const double probability = table.number("probability", 0.5);
-    table.done();
-    return dataset.flip({.probability = probability, .seed = seed});
-  }
-  if (choice.name == "color_jitter") {
-    data::JitterOptions options{.seed = seed};
-    options.brightness = table.number("brightness", options.brightness);
-    options.contrast = table.number("contrast", options.contrast);
-    options.saturation = table.number("saturation", options.saturation);
-    table.done();
-    return dataset.color_jitter(options);
-  }
-  if (choice.name == "cutout") {
-    const std::int64_t size = table.required_size("size");
-    table.done();
-    return dataset.cutout(size, {.seed = seed});
-  }
-  fail_unknown(choice, "augmentation", {"random_crop", "flip", "color_jitter", "cutout"});
+    changed.emplace(change(options, dataset, seed));
+  });
+  if (!changed) fail_unknown(choice, "augmentation", names);
+  return *changed;
 }
 
 }  // namespace

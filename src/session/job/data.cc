@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "data/blob.h"
 #include "data/table.h"
+#include "session/job/data_tables.h"
+#include "session/job/field_reader.h"
 #include "session/job/model.h"
 #include "session/job/settings.h"
 #include "session/job/text.h"
@@ -61,25 +63,14 @@ std::string path_in(const std::string& directory, const std::string& path) {
 
 namespace {
 
-std::vector<std::string> texts(Table& table, const char* key) {
-  const Node* list = table.node(key);
-  if (list == nullptr) return {};
-  if (list->kind != Node::Kind::list) fail_at(*list, "must be a list, but is " + kind_text(*list));
-  return texts(*list);
-}
-
-data::Missing read_missing(Table& table, double* constant) {
-  const Node* node = table.node("missing");
-  if (node == nullptr) return data::Missing::error;
-  if (node->kind == Node::Kind::integer || node->kind == Node::Kind::number) {
-    *constant =
-        node->kind == Node::Kind::integer ? static_cast<double>(node->integer) : node->number;
+data::Missing read_missing(const Node& node, double* constant) {
+  if (node.kind == Node::Kind::integer || node.kind == Node::Kind::number) {
+    *constant = node.kind == Node::Kind::integer ? static_cast<double>(node.integer) : node.number;
     return data::Missing::constant;
   }
-  const std::string policy = table.text("missing", "");
-  if (policy == "mean") return data::Missing::mean;
-  if (policy == "error") return data::Missing::error;
-  fail_at(*node, "must be \"error\", \"mean\" or a number, but is " + kind_text(*node));
+  if (node.kind == Node::Kind::text && node.text == "mean") return data::Missing::mean;
+  if (node.kind == Node::Kind::text && node.text == "error") return data::Missing::error;
+  fail_at(node, "must be \"error\", \"mean\" or a number, but is " + kind_text(node));
 }
 
 // Sets `encoding` unless it is null.
@@ -90,79 +81,47 @@ data::Dataset open_csv(const std::string& path, const data::CsvOptions& options,
   return std::move(table.dataset);
 }
 
-data::Dataset open_csv(Table& table, const std::string& directory, std::string* encoding) {
-  data::CsvOptions options;
-  const std::string path = path_in(directory, table.text("csv", ""));
-  options.target = table.text("target", "");
-  options.features = texts(table, "features");
-  options.one_hot = texts(table, "one_hot");
-  options.categories = texts(table, "categories");
-  options.integers = texts(table, "integers");
-  options.names = texts(table, "names");
-  options.named = table.boolean("named", false);
-  options.classes = table.boolean("classes", false);
-  options.missing = read_missing(table, &options.missing_value);
-  options.missing_word = table.text("missing_word", "");
-  options.fit = table.text("fit", "");
-  if (!options.fit.empty()) options.fit = path_in(directory, options.fit);
-  options.standardize = table.boolean("standardize", false);
-  options.header = table.boolean("header", true);
-  const std::string separator = table.text("separator", ",");
-  if (separator.size() != 1) fail_at(*table.node("separator"), "must be one character");
-  options.separator = separator[0];
-  table.done();
-  return open_csv(path, options, encoding);
-}
-
-data::Dataset open_idx(Table& table, const std::string& directory) {
-  data::IdxOptions options;
-  const std::string images = path_in(directory, table.text("images", ""));
-  if (!table.has("labels")) fail_at(table.self(), "\"labels\" is missing");
-  const std::string labels = path_in(directory, table.text("labels", ""));
-  options.classes = table.integer("classes", 0, 0);
-  options.class_names = texts(table, "class_names");
-  table.done();
-  return data::idx_images(images, labels, options);
-}
-
-data::Dataset open_libsvm(Table& table, const std::string& directory) {
-  const std::string path = path_in(directory, table.text("libsvm", ""));
-  const data::LibsvmOptions options{table.integer("ids", 0, 0), table.boolean("zero_one", false)};
-  table.done();
-  return data::libsvm(path, options);
-}
-
-data::Dataset open_folder(Table& table, const std::string& directory) {
-  const std::string path = path_in(directory, table.text("folder", ""));
-  data::FolderOptions options;
-  if (table.has("size")) {
-    const std::vector<std::int64_t> size = table.sizes("size", {}, 2);
-    options.height = size[0];
-    options.width = size[1];
-  }
-  options.channels = static_cast<int>(table.size("channels", 3));
-  table.done();
-  return data::image_folder(path, options);
-}
-
-data::Dataset open_records(Table& table, const std::string& directory) {
-  const std::string path = path_in(directory, table.text("records", ""));
-  table.done();
-  return data::records(path);
-}
-
-data::Dataset open_made_clicks(Table& table) {
-  data::ClickOptions options;
-  options.examples = table.integer("synthetic_clicks", options.examples);
-  options.first = table.integer("first", options.first);
-  options.ids = table.integer("ids", options.ids, 2);
-  options.exponent = table.number("exponent", options.exponent);
-  options.seed = static_cast<std::uint64_t>(table.integer("seed", 1));
-  table.done();
-  return data::synthetic_clicks(options);
-}
-
 }  // namespace
+
+data::Dataset open_source(const CsvTable& table, const std::string& directory,
+                          std::string* encoding) {
+  data::CsvOptions options = table.options;
+  if (table.missing != nullptr) {
+    options.missing = read_missing(*table.missing, &options.missing_value);
+  }
+  if (!options.fit.empty()) options.fit = path_in(directory, options.fit);
+  if (table.separator.size() != 1) {
+    fail_usage("separator must be one character, but is \"" + table.separator + "\"");
+  }
+  options.separator = table.separator[0];
+  return open_csv(path_in(directory, table.csv), options, encoding);
+}
+
+data::Dataset open_source(const IdxTable& table, const std::string& directory, std::string*) {
+  return data::idx_images(path_in(directory, table.images), path_in(directory, table.labels),
+                          table.options);
+}
+
+data::Dataset open_source(const LibsvmTable& table, const std::string& directory, std::string*) {
+  return data::libsvm(path_in(directory, table.libsvm), table.options);
+}
+
+data::Dataset open_source(const FolderTable& table, const std::string& directory, std::string*) {
+  data::FolderOptions options{.channels = table.channels};
+  if (table.size) {
+    options.height = table.size->height;
+    options.width = table.size->width;
+  }
+  return data::image_folder(path_in(directory, table.folder), options);
+}
+
+data::Dataset open_source(const RecordsTable& table, const std::string& directory, std::string*) {
+  return data::records(path_in(directory, table.records));
+}
+
+data::Dataset open_source(const ClicksTable& table, const std::string&, std::string*) {
+  return data::synthetic_clicks(table.options);
+}
 
 data::Dataset open_dataset(const Node& node, const std::string& directory, std::string* encoding) {
   if (node.kind == Node::Kind::text) {
@@ -175,16 +134,25 @@ data::Dataset open_dataset(const Node& node, const std::string& directory, std::
       throw Error(error.kind(), node.where() + ": " + node.path + ": " + error.what());
     }
   }
-  Table table(node);
-  if (table.has("csv")) return open_csv(table, directory, encoding);
-  if (table.has("folder")) return open_folder(table, directory);
-  if (table.has("records")) return open_records(table, directory);
-  if (table.has("libsvm")) return open_libsvm(table, directory);
-  if (table.has("images")) return open_idx(table, directory);
-  if (table.has("synthetic_clicks")) return open_made_clicks(table);
-  fail_at(node,
-          "must name a data set (\"mnist/train\"), or be a table with csv, images, libsvm, folder, "
-          "records, texts or synthetic_clicks");
+  std::optional<data::Dataset> opened;
+  std::string names;
+  for_each_source([&](const nn::Entry& entry, auto source) {
+    names += std::string(entry.name) + ", ";
+    if (opened || node.find(entry.name) == nullptr) return;
+    Table table(node);
+    FieldReader reader(table);
+    fields(reader, source);
+    table.done();
+    try {
+      opened.emplace(open_source(source, directory, encoding));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::usage) throw;
+      fail_at(node, error.what());
+    }
+  });
+  if (opened) return *opened;
+  fail_at(node, "must name a data set (\"mnist/train\"), or be a table with one of the keys " +
+                    names + "texts");
 }
 
 namespace {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "nn/catalog/initializers.h"
 #include "session/job/model.h"
 
 namespace trireme::job {
@@ -96,6 +97,10 @@ void FieldReader::operator()(const nn::Field& field, std::vector<std::int64_t>& 
   for (const Node& item : node->items) value.push_back(integer_of(item, field.limits));
 }
 
+void FieldReader::operator()(const nn::Field& field, std::vector<std::string>& value) {
+  if (const Node* node = find(field, !value.empty())) value = texts(*node);
+}
+
 std::vector<std::int64_t> FieldReader::list(const nn::Field& field, const Node& node,
                                             std::size_t count) const {
   if (node.kind != Node::Kind::list) {
@@ -150,6 +155,20 @@ void FieldReader::operator()(const nn::Field& field, nn::Padding1d& value) {
     const std::vector<std::int64_t> sides = list(field, *node, 2);
     value = nn::Padding1d(sides[0], sides[1]);
   }
+}
+
+void FieldReader::operator()(const nn::Field& field, std::optional<Initializer>& value) {
+  const Node* node = table_.node(field.name);
+  if (node == nullptr) return;
+  const std::string word = table_.text(field.name, "");
+  std::vector<std::string> known;
+  for (const auto& [name, initializer] : nn::initializer_words()) {
+    known.push_back(name);
+    if (name != word) continue;
+    value = initializer;
+    return;
+  }
+  fail_unknown({word, node, node}, "initializer", known);
 }
 
 void FieldReader::operator()(const nn::Field& field, nn::Activation& value) {

@@ -25,10 +25,12 @@ class FieldReader {
   void operator()(const nn::Field& field, double& value);
   void operator()(const nn::Field& field, std::string& value);
   void operator()(const nn::Field& field, std::vector<std::int64_t>& value);
-  void operator()(const nn::Field& field, nn::Pair& value);       // one number or two
+  void operator()(const nn::Field& field, std::vector<std::string>& value);  // one, or a list
+  void operator()(const nn::Field& field, nn::Pair& value);                  // one number or two
   void operator()(const nn::Field& field, nn::Padding& value);    // one, two, four, or a word
   void operator()(const nn::Field& field, nn::Padding1d& value);  // one, two, or a word
   void operator()(const nn::Field& field, nn::Activation& value);
+  void operator()(const nn::Field& field, std::optional<Initializer>& value);  // a word
   void operator()(const nn::Field& field, std::uint64_t& value);
   void operator()(const nn::Field& field, const Node*& value);  // null if missing
   template <class T>
@@ -60,5 +62,12 @@ class FieldReader {
 
   Table& table_;
 };
+
+// Reads all options of the struct.
+template <class Options>
+void read_fields(Table& table, Options& options) {
+  FieldReader reader(table);
+  fields(reader, options);
+}
 
 }  // namespace trireme::job

@@ -34,6 +34,7 @@ Json schema_of(const Json& field) {
   Json plain = {{"type", type == "number" ? "number" : "integer"}};
   add_limits(field, plain);
   if (type == "integer" || type == "number") return plain;
+  if (type == "texts") return {{"$ref", "#/$defs/columns"}};
   if (type == "integers") return {{"type", "array"}, {"items", plain}};
   if (type == "pair") return {{"anyOf", {plain, integers(plain, 2)}}};
   const Json words = {{"enum", {"same", "valid"}}};
@@ -104,17 +105,37 @@ Json parameter_list(const Json& settings) {
   return {{"type", "array"}, {"items", entry}};
 }
 
+// The name of a data set, or a table of which one key says what it is.
+Json dataset_of(const Json& sources) {
+  Json any = Json::array({{{"type", "string"}}});
+  for (const Json& source : sources) {
+    Json table = table_of(source["options"]);
+    table["description"] = source["doc"];
+    table["required"] = {source["name"]};
+    for (const Json& field : source["options"]) {
+      if (field.contains("required") && field["name"] != source["name"]) {
+        table["required"].push_back(field["name"]);
+      }
+    }
+    any.push_back(std::move(table));
+  }
+  return {{"anyOf", any}};
+}
+
 Json definitions(const Json& catalog) {
   const Json& tables = catalog["tables"];
   const Json text = {{"type", "string"}};
-  const Json any_choice = {{"type", {"string", "object"}}};
   return {
       {"activation", {{"enum", catalog["activations"]}}},
-      {"dataset", {{"type", {"string", "object"}}}},
-      {"augmentations", {{"type", "array"}, {"items", any_choice}}},
+      {"dataset", dataset_of(catalog["sources"])},
+      {"missing", {{"anyOf", {{{"enum", {"error", "mean"}}}, {{"type", "number"}}}}}},
+      {"augmentations", {{"type", "array"}, {"items", choice_of(catalog["augmentations"])}}},
       {"text_options", {{"type", "object"}}},
       {"columns", {{"anyOf", {text, {{"type", "array"}, {"items", text}}}}}},
-      {"metrics", {{"type", "array"}, {"items", any_choice}}},
+      {"metrics", {{"type", "array"}, {"items", choice_of(catalog["metrics"])}}},
+      {"column", text},
+      {"crosses", {{"type", "array"}, {"items", integers(text, 2)}}},
+      {"search", table_of(tables["search"])},
       {"layer",
        choice_of(catalog["layers"], {{"parameters", table_of(tables["parameters"])}},
                  {{"name", {{"type", "string"}, {"description", "for inputs of later layers"}}},
@@ -131,23 +152,36 @@ Json definitions(const Json& catalog) {
 }
 
 // The options of a named model are further keys, `layers` among them.
-Json model_table() {
+Json model_table(const Json& models) {
   const auto text = [](const char* description) {
     return Json{{"type", "string"}, {"description", description}};
   };
+  Json names = Json::array(), cases = Json::array();
+  for (const Json& model : models) {
+    names.push_back(model["name"]);
+    const Json named = {{"properties", {{"name", {{"const", model["name"]}}}}},
+                        {"required", Json::array({"name"})}};
+    const Json table = table_of(model["options"]);
+    Json keys = {{"properties", table["properties"]}};
+    if (table.contains("required")) keys["required"] = table["required"];
+    cases.push_back({{"if", named}, {"then", keys}});
+  }
+  cases.push_back(
+      {{"if", {{"not", {{"required", Json::array({"name"})}}}}},
+       {"then",
+        {{"properties",
+          {{"layers", {{"type", "array"}, {"items", {{"$ref", "#/$defs/layer"}}}}}}}}}});
   return {{"type", "object"},
           {"properties",
-           {{"name", text("a model of the bank")},
+           {{"name", {{"enum", names}, {"description", "a model of the bank"}}},
             {"program", text("file with the text of a Program")},
             {"from", text("folder of a saved model, whose parameters training starts from")},
             {"fresh",
              {{"type", "array"},
               {"items", text("pattern of parameters that are not loaded from that model")}}},
             {"normalize", {{"type", "object"}}}}},
-          {"if", {{"not", {{"required", Json::array({"name"})}}}}},
-          {"then",
-           {{"properties",
-             {{"layers", {{"type", "array"}, {"items", {{"$ref", "#/$defs/layer"}}}}}}}}}};
+          {"allOf", cases},
+          {"unevaluatedProperties", false}};
 }
 
 }  // namespace
@@ -162,7 +196,7 @@ std::string job_schema_json() {
                        {"type", "object"},
                        {"properties",
                         {{"data", table_of(tables["data"])},
-                         {"model", model_table()},
+                         {"model", model_table(catalog["models"])},
                          {"train", table_of(tables["train"])},
                          {"output", table_of(tables["output"])},
                          {"checkpoint", table_of(tables["checkpoint"])},

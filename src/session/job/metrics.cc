@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "session/job/field_reader.h"
 #include "session/job/line.h"
+#include "session/job/metric_tables.h"
 #include "session/job/model.h"
 #include "trireme/functions.h"
 #include "trireme/nn.h"
@@ -12,36 +14,18 @@
 namespace trireme::job {
 namespace {
 
-struct Known {
-  const char* name;
-  bool larger_better;
-};
-
-constexpr Known kMetrics[] = {
-    {"accuracy", true},
-    {"auc", true},
-    {"chunk_f1", true},
-    {"chunk_precision", true},
-    {"chunk_recall", true},
-    {"f1", true},
-    {"log_loss", false},
-    {"mae", false},
-    {"mean_average_precision", true},
-    {"mse", false},
-    {"perplexity", false},
-    {"precision", true},
-    {"r2", true},
-    {"recall", true},
-    {"rmse", false},
-    {"streaming_auc", true},
-    {"streaming_auc_error", false},
-    {"top_k_accuracy", true},
-};
-
 std::vector<std::string> known_names() {
   std::vector<std::string> names;
-  for (const Known& known : kMetrics) names.emplace_back(known.name);
+  for_each_metric([&](const MetricEntry& entry, const auto&) { names.emplace_back(entry.name); });
   return names;
+}
+
+template <class Options>
+Options read_options(Table& table) {
+  Options options;
+  FieldReader reader(table);
+  fields(reader, options);
+  return options;
 }
 
 const char* text_of(Task task) {
@@ -60,25 +44,14 @@ const char* text_of(Task task) {
 }
 
 ClassOptions read_class_options(const Choice& choice, Table& table) {
-  ClassOptions options;
-  const std::string average = table.text("average", "macro");
-  if (average == "micro") options.average = ClassOptions::Average::micro;
-  else if (average == "weighted") options.average = ClassOptions::Average::weighted;
-  else if (average != "macro") {
-    fail_unknown({average, nullptr, table.node("average")}, "average",
-                 {"macro", "micro", "weighted"});
-  }
-  if (!table.has("class")) return options;
-  if (table.has("average")) fail_at(*choice.node, "is of a class or an average, not both");
-  options.of_class = table.integer("class", 0, 0);
-  return options;
+  const bool both = table.has("class") && table.has("average");
+  const auto options = read_options<ClassCountOptions>(table);
+  if (both) fail_at(*choice.node, "is of a class or an average, not both");
+  return {options.average, options.of_class.value_or(-1)};
 }
 
 StreamingAucOptions read_bins(Table& table) {
-  StreamingAucOptions options;
-  options.bins = table.size("bins", options.bins);
-  options.low = table.number("low", options.low);
-  options.high = table.number("high", options.high);
+  const auto options = read_options<StreamingAucOptions>(table);
   if (!(options.low < options.high)) fail_at(table.self(), "low must be below high");
   return options;
 }
@@ -99,7 +72,7 @@ Metric counted(const Choice& choice, Table& table, const Network& network, Class
   }
   if (network.task != Task::binary) fail_task(choice, network.task, "classes or zeros and ones");
   return of_two(network.logits, fitted(network.target, network.logits),
-                {.threshold = table.number("threshold", 0)}, here);
+                {.threshold = read_options<ThresholdOptions>(table).threshold}, here);
 }
 
 // How much more likely the second of two classes is.
@@ -138,7 +111,8 @@ Metric of_numbers(const Choice& choice, const Network& network) {
 Metric of_classes(const Choice& choice, Table& table, const Network& network) {
   if (choice.name == "top_k_accuracy") {
     if (network.task != Task::classes) fail_task(choice, network.task, "classes");
-    return top_k_accuracy(network.logits, network.target, static_cast<int>(table.size("k", 5)));
+    return top_k_accuracy(network.logits, network.target,
+                          static_cast<int>(read_options<TopOptions>(table).k));
   }
   if (choice.name == "perplexity") {
     if (network.task != Task::classes) fail_task(choice, network.task, "classes");
@@ -152,9 +126,9 @@ Metric of_classes(const Choice& choice, Table& table, const Network& network) {
   if (choice.name == "log_loss") {
     return binary ? binary_log_loss(network.logits, target) : log_loss(network.logits, target);
   }
-  return binary
-             ? binary_accuracy(network.logits, target, {.threshold = table.number("threshold", 0)})
-             : accuracy(network.logits, target);
+  return binary ? binary_accuracy(network.logits, target,
+                                  {.threshold = read_options<ThresholdOptions>(table).threshold})
+                : accuracy(network.logits, target);
 }
 
 Metric of_rankings(const Choice& choice, const Network& network) {
@@ -227,10 +201,11 @@ std::vector<Metric> default_metrics(const Settings& settings, const Network& net
 std::optional<bool> larger_better(std::string_view metric) {
   if (metric == "loss") return false;
   if (metric.starts_with("top_")) return true;
-  for (const Known& known : kMetrics) {
-    const std::string_view name = known.name;
-    if (metric == name) return known.larger_better;
-  }
+  std::optional<bool> known;
+  for_each_metric([&](const MetricEntry& entry, const auto&) {
+    if (metric == entry.name) known = entry.larger_better;
+  });
+  if (known) return known;
   for (const char* stem : {"precision_", "recall_", "f1_"}) {
     if (metric.starts_with(stem)) return true;
   }

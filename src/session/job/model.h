@@ -70,26 +70,6 @@ struct BankModel {
 // Errors: data for an unknown name.
 BankModel find_model(const Node& name);
 std::vector<BankModel> picture_models(), column_models(), word_models();
-// Common parts of models.
-nn::Activation read_activation(Table& table, const nn::Activation& fallback = {});
-std::int64_t read_classes(Table& table, std::int64_t known);
-std::int64_t read_blocks(Table& table, std::int64_t fallback);  // `layers` of a Transformer
-std::optional<Initializer> read_weight_init(Table& table);
-// Returns the value of this key's word.
-template <class Choice>
-Choice read_word(Table& table, const char* key, Choice fallback,
-                 const std::vector<std::pair<std::string, Choice>>& known) {
-  const std::string word = table.text(key, "");
-  if (word.empty()) return fallback;
-  std::vector<std::string> words;
-  for (const auto& [name, choice] : known) {
-    if (name == word) return choice;
-    words.push_back(name);
-  }
-  const Node& node = *table.node(key);
-  fail_unknown({word, &node, &node}, key, words);
-}
-
 // Makes a network with a decoder write texts, from ids that `target` has tokens for. Errors: data.
 void write_by(Network& network, const Settings& settings, const text::Encoder& target);
 

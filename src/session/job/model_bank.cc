@@ -5,152 +5,74 @@
 #include "base/error.h"
 #include "session/job/field_reader.h"
 #include "session/job/model.h"
+#include "session/job/model_tables.h"
 #include "trireme/models.h"
 
 namespace trireme::job {
-
-nn::Activation read_activation(Table& table, const nn::Activation& fallback) {
-  nn::Activation activation = fallback;
-  FieldReader reader(table);
-  reader({"activation", ""}, activation);
-  return activation;
-}
-
-std::int64_t read_blocks(Table& table, std::int64_t fallback) {
-  std::int64_t layers = fallback;
-  FieldReader reader(table);
-  reader({"layers", "", {1, 200}}, layers);
-  return layers;
-}
 
 namespace {
 
 Value one(const std::vector<Feed>& feeds) { return feeds.front().value; }
 
-// Keys that many models have.
+// `known`: classes of the data, 0 if they do not say it.
 template <class Options>
-Options common(Table& table, std::int64_t classes) {
-  Options options;
-  options.classes = read_classes(table, classes);
-  options.decay_biases = table.boolean("decay_biases", true);
-  options.weight_init = read_weight_init(table);
+Options options_of(Table& table, std::int64_t known, Options options = {}) {
+  options.classes = known;
+  read_fields(table, options);
   return options;
 }
 
 Value softmax_regression(Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
-  const auto options = common<models::SoftmaxRegressionOptions>(table, classes);
-  return models::softmax_regression(one(feeds), options);
+  return models::softmax_regression(one(feeds),
+                                    options_of<models::SoftmaxRegressionOptions>(table, classes));
 }
 
 Value mlp(Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
-  auto options = common<models::MlpOptions>(table, classes);
-  options.hidden = table.list_of_sizes("hidden", options.hidden);
-  options.activation = read_activation(table, options.activation);
-  options.dropout = table.number("dropout", options.dropout);
-  return models::mlp(one(feeds), options);
+  return models::mlp(one(feeds), options_of<models::MlpOptions>(table, classes));
 }
 
 Value lenet(Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
-  auto options = common<models::LenetOptions>(table, classes);
   const std::vector<std::int64_t>& shape = feeds.front().column.shape;
-  options.padding = table.sizes("padding", {shape.size() == 3 && shape[1] < 32 ? 2 : 0}, 1)[0];
-  options.activation = read_activation(table, options.activation);
-  return models::lenet(one(feeds), options);
+  const bool small = shape.size() == 3 && shape[1] < 32;
+  return models::lenet(one(feeds),
+                       options_of(table, classes, models::LenetOptions{.padding = small ? 2 : 0}));
 }
 
 Value vgg(int depth, Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
-  auto options = common<models::VggOptions>(table, classes);
-  options.depth = depth;
-  options.width = table.number("width", options.width);
-  options.batch_norm = table.boolean("batch_norm", options.batch_norm);
-  options.hidden = table.list_of_sizes("hidden", options.hidden);
-  options.dropout = table.number("dropout", options.dropout);
-  return models::vgg(one(feeds), options);
+  return models::vgg(one(feeds), options_of(table, classes, models::VggOptions{.depth = depth}));
 }
 
 Value resnet(int depth, Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
-  auto options = common<models::ResnetOptions>(table, classes);
-  options.depth = depth;
-  options.width = table.number("width", options.width);
-  options.shortcut = read_word<std::optional<models::Shortcut>>(
-      table, "shortcut", options.shortcut,
-      {{"pad", models::Shortcut::pad}, {"project", models::Shortcut::project}});
-  if (depth == 18 || depth == 34 || depth == 50 || depth == 101 || depth == 152) {
-    options.small_input = table.boolean("small_input", options.small_input);
-    if (depth >= 50) options.stride_in_3x3 = table.boolean("stride_in_3x3", false);
-  }
-  return models::resnet(one(feeds), options);
+  return models::resnet(one(feeds),
+                        options_of(table, classes, models::ResnetOptions{.depth = depth}));
 }
 
 Value mobilenet_v2(Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
-  auto options = common<models::MobilenetV2Options>(table, classes);
-  options.width = table.number("width", options.width);
-  options.small_input = table.boolean("small_input", options.small_input);
-  options.dropout = table.number("dropout", options.dropout);
-  return models::mobilenet_v2(one(feeds), options);
+  return models::mobilenet_v2(one(feeds), options_of<models::MobilenetV2Options>(table, classes));
 }
 
-// What depends on the column: ids, or steps of numbers, or a picture.
-void read_steps(Table& table, const data::Column& column,
-                models::TransformerEncoderOptions& options) {
+// The keys depend on the column: ids, or steps of numbers, or a picture.
+Value bank_transformer(Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
+  const data::Column& column = feeds.front().column;
+  models::TransformerEncoderOptions options;
+  FieldReader reader(table);
   if (is_integer(column.dtype)) {
     if (column.shape.size() != 1) fail_at(table.self(), "ids must be sequences [steps]");
-    if (column.ids == 0) table.required("rows");
-    options.rows = table.integer("rows", column.ids, 1);
-    options.sparse_gradient = table.boolean("sparse_gradient", false);
-    if (table.has("padding_id")) options.padding_id = table.integer("padding_id", 0);
+    options.rows = column.ids;
+    models::id_fields(reader, options);
   } else if (column.shape.size() == 3) {
-    const std::vector<std::int64_t> patch = table.sizes("patch", {1, column.shape[2]}, 2);
-    options.patch = nn::Pair(patch[0], patch[1]);
+    options.patch = nn::Pair(1, column.shape[2]);
+    models::patch_fields(reader, options);
   } else if (column.shape.size() != 2) {
     fail_at(table.self(), "column \"" + column.name +
                               "\" is no sequence: ids [steps], numbers [steps, width] or pictures");
   }
-}
-
-Value bank_transformer(Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
-  using models::Pooling, models::Positions;
-  auto options = common<models::TransformerEncoderOptions>(table, classes);
-  read_steps(table, feeds.front().column, options);
-  options.width = table.sizes("width", {options.width}, 1)[0];
-  options.layers = read_blocks(table, options.layers);
-  options.heads = table.size("heads", options.heads);
-  if (table.has("feed_forward")) options.feed_forward = table.size("feed_forward", 1);
-  options.activation = read_activation(table, options.activation);
-  options.dropout = table.number("dropout", options.dropout);
-  options.pre_norm = table.boolean("pre_norm", options.pre_norm);
-  options.causal = table.boolean("causal", options.causal);
-  options.positions = read_word<Positions>(table, "positions", options.positions,
-                                           {{"none", Positions::none},
-                                            {"sinusoidal", Positions::sinusoidal},
-                                            {"learned", Positions::learned}});
-  options.pooling = read_word<Pooling>(table, "pooling", options.pooling,
-                                       {{"mean", Pooling::mean}, {"first", Pooling::first}});
+  options.classes = classes;
+  models::block_fields(reader, options);
   return models::transformer_encoder(one(feeds), options);
 }
 
 }  // namespace
-
-std::int64_t read_classes(Table& table, std::int64_t known) {
-  return known > 0 ? table.size("classes", known) : table.required_size("classes");
-}
-
-std::optional<Initializer> read_weight_init(Table& table) {
-  const std::string name = table.text("weight_init", "");
-  if (name.empty()) return std::nullopt;
-  const std::pair<const char*, Initializer> known[] = {{"kaiming_normal", nn::kaiming_normal()},
-                                                       {"kaiming_uniform", nn::kaiming_uniform()},
-                                                       {"xavier_normal", nn::xavier_normal()},
-                                                       {"xavier_uniform", nn::xavier_uniform()},
-                                                       {"orthogonal", nn::orthogonal()}};
-  std::vector<std::string> names;
-  for (const auto& [known_name, initializer] : known) {
-    if (name == known_name) return initializer;
-    names.emplace_back(known_name);
-  }
-  const Node& node = *table.node("weight_init");
-  fail_unknown({name, &node, &node}, "initializer", names);
-}
 
 std::vector<BankModel> picture_models() {
   std::vector<BankModel> models = {{"softmax_regression", false, softmax_regression},

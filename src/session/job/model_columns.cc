@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "session/job/model.h"
+#include "session/job/model_tables.h"
 #include "trireme/models.h"
 
 namespace trireme::job {
@@ -15,7 +16,7 @@ struct Fields {
   Value numbers;                   // [batch, n]; empty if there are none
 };
 
-Fields read_fields(const Table& table, const std::vector<Feed>& feeds) {
+Fields fields_of(const Table& table, const std::vector<Feed>& feeds) {
   Fields fields;
   std::vector<Value> numbers;
   for (const auto& [column, value] : feeds) {
@@ -52,60 +53,58 @@ std::int64_t place_of(const Fields& fields, const std::string& name, const Node&
 }
 
 // crosses = [["education", "occupation"]].
-std::vector<std::pair<std::int64_t, std::int64_t>> read_crosses(Table& table,
-                                                                const Fields& fields) {
+std::vector<std::pair<std::int64_t, std::int64_t>> read_crosses(Table& table, const Fields& known) {
   std::vector<std::pair<std::int64_t, std::int64_t>> crosses;
-  const Node* list = table.node("crosses");
+  CrossesKey key;
+  read_fields(table, key);
+  const Node* const list = key.crosses;
   if (list == nullptr) return crosses;
   if (list->kind != Node::Kind::list) fail_at(*list, "must be a list of pairs of columns");
   for (const Node& item : list->items) {
     const std::vector<std::string> pair = texts(item);
     if (pair.size() != 2) fail_at(item, "must be two columns of ids");
-    crosses.emplace_back(place_of(fields, pair[0], item), place_of(fields, pair[1], item));
+    crosses.emplace_back(place_of(known, pair[0], item), place_of(known, pair[1], item));
   }
   return crosses;
 }
 
-// Keys that all of them have.
 template <class Options>
-Options common(Table& table) {
+Options options_of(Table& table) {
   Options options;
-  options.width = table.size("width", options.width);
-  options.hidden = table.list_of_sizes("hidden", options.hidden);
-  options.dropout = table.number("dropout", options.dropout);
-  options.decay_biases = table.boolean("decay_biases", true);
-  options.sparse_gradient = table.boolean("sparse_gradient", false);
-  options.weight_init = read_weight_init(table);
+  read_fields(table, options);
   return options;
 }
 
 Value wide_and_deep(Table& table, const std::vector<Feed>& feeds, std::int64_t) {
-  const Fields fields = read_fields(table, feeds);
-  auto options = common<models::WideAndDeepOptions>(table);
-  options.classes = table.size("classes", 1);
-  options.crosses = read_crosses(table, fields);
-  return models::wide_and_deep(fields.ids, fields.numbers, options);
+  const Fields columns = fields_of(table, feeds);
+  auto options = options_of<models::WideAndDeepOptions>(table);
+  options.crosses = read_crosses(table, columns);
+  return models::wide_and_deep(columns.ids, columns.numbers, options);
 }
 
 Value deepfm(Table& table, const std::vector<Feed>& feeds, std::int64_t) {
-  const Fields fields = read_fields(table, feeds);
-  return models::deepfm(fields.ids, fields.numbers, common<models::DeepfmOptions>(table));
+  const Fields columns = fields_of(table, feeds);
+  return models::deepfm(columns.ids, columns.numbers, options_of<models::DeepfmOptions>(table));
 }
 
 Value two_tower(Table& table, const std::vector<Feed>& feeds, std::int64_t) {
-  const Fields fields = read_fields(table, feeds);
-  auto options = common<models::TwoTowerOptions>(table);
-  options.mean = table.number("mean", options.mean);
-  const auto field = [&](const char* key, std::size_t usual) {
-    if (const Node* node = table.node(key)) {
-      return fields.ids[static_cast<std::size_t>(place_of(fields, table.text(key, ""), *node))];
+  const Fields columns = fields_of(table, feeds);
+  const auto options = options_of<models::TwoTowerOptions>(table);
+  TowerKeys keys;
+  read_fields(table, keys);
+  const auto field = [&](const Node* name, std::size_t usual) {
+    if (name != nullptr) {
+      if (name->kind != Node::Kind::text) {
+        fail_at(*name, "must be text, but is " + kind_text(*name));
+      }
+      return columns.ids[static_cast<std::size_t>(place_of(columns, name->text, *name))];
     }
-    if (usual >= fields.ids.size()) {
+    if (usual >= columns.ids.size()) {
       fail_at(table.self(), "two_tower needs two columns of ids, and the data have one");
     }
-    return fields.ids[usual];
+    return columns.ids[usual];
   };
-  const models::IdField user = field("user", 0), item = field("item", 1);
+  const models::IdField user = field(keys.user, 0), item = field(keys.item, 1);
   return models::two_tower(user, item, options);
 }
 

@@ -4,6 +4,7 @@
 
 #include "session/job/line.h"
 #include "session/job/model.h"
+#include "session/job/model_tables.h"
 #include "trireme/models.h"
 #include "trireme/sequence.h"
 
@@ -24,10 +25,7 @@ Value skip_gram(Table& table, const std::vector<Feed>& feeds, std::int64_t) {
                 std::to_string(feeds.size()));
   }
   models::SkipGramOptions options;
-  options.width = table.size("width", options.width);
-  options.bias = table.boolean("bias", options.bias);
-  options.sparse_gradient = table.boolean("sparse_gradient", options.sparse_gradient);
-  options.decay_biases = table.boolean("decay_biases", true);
+  read_fields(table, options);
   return models::skip_gram(ids_of(table, feeds[0]), ids_of(table, feeds[1]), options);
 }
 
@@ -52,32 +50,26 @@ Value tagger(Table& table, const std::vector<Feed>& feeds, std::int64_t classes)
     fail_at(table.self(), "tagger needs a column of sequences, and the data have none");
   }
   models::TaggerOptions options;
-  options.classes = read_classes(table, classes);
-  options.width = table.size("width", options.width);
-  if (fields.size() > 1) options.other_width = table.size("other_width", options.other_width);
-  options.units = table.size("units", options.units);
-  options.layers = read_blocks(table, options.layers);
-  options.dropout = table.number("dropout", options.dropout);
-  if (position) {
-    options.context = table.sizes("context", {options.context}, 1)[0];
-    options.mark_width = table.sizes("mark_width", {options.mark_width}, 1)[0];
-    options.max_distance = table.size("max_distance", options.max_distance);
-  }
-  options.sparse_gradient = table.boolean("sparse_gradient", options.sparse_gradient);
-  options.decay_biases = table.boolean("decay_biases", true);
-  options.weight_init = read_weight_init(table);
+  options.classes = classes;
+  FieldReader reader(table);
+  models::tagger_fields(reader, options);
+  if (fields.size() > 1) models::other_fields(reader, options);
+  if (position) models::position_fields(reader, options);
   return models::tagger(fields, position, options);
 }
 
 nn::BeamOptions read_search(Table& translator, const Value& source, std::int64_t limit) {
+  SearchKey key;
+  read_fields(translator, key);
   const Node none;
-  const Node* node = translator.node("search");
-  Table table(node != nullptr ? *node : none);
-  nn::BeamOptions search{.limit = limit, .over = sequence::lengths(source)};
-  search.beam = table.size("beam", search.beam);
-  search.length_penalty = table.number("length_penalty", 1);
+  Table table(key.search != nullptr ? *key.search : none);
+  SearchTable search;
+  read_fields(table, search);
   table.done();
-  return search;
+  nn::BeamOptions options{.limit = limit, .over = sequence::lengths(source)};
+  options.beam = search.beam;
+  options.length_penalty = search.length_penalty;
+  return options;
 }
 
 // Of "source" and "previous".
@@ -93,16 +85,11 @@ Built translator(Table& table, const std::vector<Feed>& feeds, std::int64_t clas
   const models::IdField source = ids_of(table, feeds[0]), previous = ids_of(table, feeds[1]);
   options.source_rows = source.rows;
   options.rows = std::max(previous.rows, classes);
-  options.cell = read_word<Cell>(table, "cell", options.cell,
-                                 {{"gru", Cell::gru}, {"transformer", Cell::transformer}});
-  options.width = table.size("width", options.width);
-  if (options.cell == Cell::gru) options.units = table.size("units", options.units);
-  else options.heads = table.size("heads", options.heads);
-  options.layers = read_blocks(table, options.layers);
-  options.dropout = table.number("dropout", options.dropout);
-  options.limit = table.size("limit", options.limit);
-  options.sparse_gradient = table.boolean("sparse_gradient", options.sparse_gradient);
-  options.decay_biases = table.boolean("decay_biases", true);
+  FieldReader reader(table);
+  models::cell_fields(reader, options);
+  if (options.cell == Cell::gru) models::gru_fields(reader, options);
+  else models::head_fields(reader, options);
+  models::translator_fields(reader, options);
   const models::Translator made = models::translator(source.ids, previous.ids, options);
   return {made.logits, made.decoder, read_search(table, source.ids, options.limit)};
 }

@@ -5,12 +5,15 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "nn/catalog/initializers.h"
 #include "nn/catalog/layers.h"
 #include "nn/catalog/losses.h"
 #include "nn/catalog/optimizers.h"
 #include "nn/catalog/schedules.h"
 #include "ops/op.h"
-#include "session/job/tables.h"
+#include "session/job/data_tables.h"
+#include "session/job/metric_tables.h"
+#include "session/job/model_tables.h"
 #include "trireme/job.h"
 
 namespace trireme {
@@ -44,10 +47,17 @@ class FieldWriter {
   void operator()(const Field& f, double& v) { add(f, "number", number(v)); }
   void operator()(const Field& f, std::string& v) { add(f, "text", v); }
   void operator()(const Field& f, std::vector<std::int64_t>& v) { add(f, "integers", v); }
+  void operator()(const Field& f, std::vector<std::string>& v) { add(f, "texts", v); }
   void operator()(const Field& f, nn::Pair& v) { add(f, "pair", value_of(v)); }
   void operator()(const Field& f, nn::Padding&) { add(f, "padding", 0); }
   void operator()(const Field& f, nn::Padding1d&) { add(f, "padding1d", 0); }
   void operator()(const Field& f, nn::Activation&) { add(f, "activation", nullptr); }
+  void operator()(const Field& f, std::optional<Initializer>&) {
+    add(f, "text", nullptr);
+    Json choices = Json::array();
+    for (const auto& [name, initializer] : nn::initializer_words()) choices.push_back(name);
+    list_.back()["choices"] = choices;
+  }
   void operator()(const Field& f, const job::Node*&) { add(f, f.definition, nullptr); }
   template <class T>
   void operator()(const Field& f, std::optional<T>& v) {
@@ -159,6 +169,46 @@ Json averages() {
   return list;
 }
 
+// In place of the name of a data set.
+Json sources() {
+  Json list = Json::array();
+  job::for_each_source([&](const nn::Entry& entry, const auto& table) {
+    list.push_back({{"name", entry.name}, {"doc", entry.doc}, {"options", fields_of(table)}});
+  });
+  list.push_back(
+      {{"name", "texts"}, {"doc", "A corpus of texts"}, {"options", fields_of(job::TextsTable{})}});
+  return list;
+}
+
+Json models() {
+  Json list = Json::array();
+  job::for_each_model([&](const job::ModelEntry& entry, const auto& options, const auto& keys) {
+    Json described = fields_of(options);
+    for (Json& field : fields_of(keys)) described.push_back(std::move(field));
+    list.push_back({{"name", entry.name}, {"doc", entry.doc}, {"options", described}});
+  });
+  return list;
+}
+
+Json metrics() {
+  Json list = Json::array();
+  job::for_each_metric([&](const job::MetricEntry& entry, const auto& options) {
+    list.push_back({{"name", entry.name},
+                    {"doc", entry.doc},
+                    {"larger_better", entry.larger_better},
+                    {"options", fields_of(options)}});
+  });
+  return list;
+}
+
+Json augmentations() {
+  Json list = Json::array();
+  job::for_each_augmentation([&](const nn::Entry& entry, const auto& options, const auto&) {
+    list.push_back({{"name", entry.name}, {"doc", entry.doc}, {"options", fields_of(options)}});
+  });
+  return list;
+}
+
 // The tables of a job file and those inside them.
 Json tables() {
   Distribution distribution;
@@ -173,7 +223,8 @@ Json tables() {
           {"early_stopping", fields_of(job::EarlyStoppingTable{})},
           {"clip", fields_of(Clip{})},
           {"parameters", fields_of(ParameterSettings{})},
-          {"eviction", fields_of(Distribution::Eviction{})}};
+          {"eviction", fields_of(Distribution::Eviction{})},
+          {"search", fields_of(job::SearchTable{})}};
 }
 
 const char* text_of(ir::AttributeSpec::Kind kind) {
@@ -237,6 +288,10 @@ Json catalog() {
           {"optimizers", optimizers()},
           {"schedules", schedules()},
           {"averages", averages()},
+          {"models", models()},
+          {"sources", sources()},
+          {"augmentations", augmentations()},
+          {"metrics", metrics()},
           {"tables", tables()}};
 }
 

@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "data/text/language_data.h"
 #include "data/text/tagged_data.h"
-#include "session/job/settings.h"
+#include "session/job/data_tables.h"
+#include "session/job/field_reader.h"
 #include "session/model/model_folder.h"
 #include "trireme/loss.h"
 
@@ -72,17 +73,17 @@ bool is_text(const Node& node) {
 }
 
 data::Corpus open_corpus(const Node& node, const std::string& directory) {
-  std::string place = node.text;
-  std::vector<std::string> fields = {"text", "label"};
+  TextsTable source{.texts = node.text};
   if (node.kind == Node::Kind::table) {
     Table table(node);
-    place = table.text("texts", "");
-    if (const Node* list = table.node("fields")) fields = texts(*list);
+    FieldReader reader(table);
+    fields(reader, source);
     table.done();
   }
+  std::string place = source.texts;
   if (!data::is_corpus(place)) place = path_in(directory, place);
   try {
-    return data::open_corpus(place, fields);
+    return data::open_corpus(place, source.fields);
   } catch (const Error& error) {
     throw Error(error.kind(), node.where() + ": " + node.path + ": " + error.what());
   }
