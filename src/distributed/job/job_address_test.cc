@@ -41,14 +41,14 @@ class StoredJobs : public ::testing::Test {
 
 TEST_F(StoredJobs, AreListed) {
   EXPECT_TRUE(stored_jobs(*store_).empty());
-  store_->put("other/clicks/1/wanted", "1 0");
-  put("clicks/7/wanted", "2 1");
+  store_->put("other/clicks/1/orders/wanted", "1 0");
+  put("clicks/7/orders/wanted", "2 1");
   for (int i = 0; i < 300; ++i) put("clicks/7/task/" + std::to_string(i));
   run("clicks/7", "trainer_0", "trainer");
   run("clicks/7", "server_0", "server");
   put("clicks/70/done");
   run("clicks/70", "server_0", "server");
-  put("clicks-2/a.b/stopped", "{}");
+  put("clicks-2/a.b/orders/stopped", "{}");
   put("words/3/tasks", "{}");
   put("nonsense");
   const std::vector<StoredJob> jobs = stored_jobs(*store_);
@@ -73,10 +73,10 @@ TEST_F(StoredJobs, AreListed) {
 
 TEST_F(StoredJobs, AreFoundByNameAndId) {
   EXPECT_THAT(missing(""), HasSubstr("no job has keys there: below trireme/ there is nothing"));
-  put("clicks/7/wanted");
+  put("clicks/7/orders/wanted");
   EXPECT_EQ(find_stored_job(*store_, "", "").prefix, "trireme/clicks/7/");
-  put("clicks/8/wanted");
-  put("clickstream/9/wanted");
+  put("clicks/8/orders/wanted");
+  put("clickstream/9/orders/wanted");
   EXPECT_EQ(find_stored_job(*store_, "clicks", "8").prefix, "trireme/clicks/8/");
   EXPECT_EQ(find_stored_job(*store_, "clickst", "").name, "clickstream");
   EXPECT_EQ(find_stored_job(*store_, "", "9").name, "clickstream");
@@ -109,8 +109,8 @@ TEST_F(StoredJobs, ByTheStoreOfALauncher) {
   ::setenv("TRIREME_JOB_TOKEN", "secret", 1);
   EXPECT_THAT(error_of(ErrorKind::not_found, [&] { open_job(address, ""); }),
               HasSubstr("no job has keys below job/"));
-  store_->put("job/wanted", "2 1");
-  store_->put("job/limits", "1 4");
+  store_->put("job/orders/wanted", "2 1");
+  store_->put("job/orders/limits", "1 4");
   const auto enter = [&](const ProcessEntry& process) {
     store_->put("job/process/" + process.name, text_of(process));
   };
@@ -132,8 +132,8 @@ TEST_F(StoredJobs, ByTheStoreOfALauncher) {
 }
 
 TEST_F(StoredJobs, WithoutALauncherTheClusterScales) {
-  put("clicks/7/wanted", "2 2");
-  put("clicks/7/limits", "1 256");
+  put("clicks/7/orders/wanted", "2 2");
+  put("clicks/7/orders/limits", "1 256");
   run("clicks/7", "clicks-master-0.1", "master");
   const EtcdServer server(*store_, {});
   const std::string etcd = "127.0.0.1:" + std::to_string(server.port());
