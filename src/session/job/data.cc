@@ -91,7 +91,7 @@ data::Dataset open_source(const CsvTable& table, const std::string& directory,
   }
   if (!options.fit.empty()) options.fit = path_in(directory, options.fit);
   if (table.separator.size() != 1) {
-    fail_usage("separator must be one character, but is \"" + table.separator + "\"");
+    fail_data("separator must be one character, but is \"" + table.separator + "\"");
   }
   options.separator = table.separator[0];
   return open_csv(path_in(directory, table.csv), options, encoding);
@@ -147,7 +147,7 @@ data::Dataset open_dataset(const Node& node, const std::string& directory, std::
       opened.emplace(open_source(source, directory, encoding));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::usage) throw;
-      fail_at(node, error.what());
+      throw Error(error.kind(), node.where() + ": " + node.path + ": " + error.what());
     }
   });
   if (opened) return *opened;
