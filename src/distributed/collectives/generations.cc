@@ -64,7 +64,7 @@ Generations::Generations(Store& store, const GenerationOptions& options)
       options_(options),
       generation_key_(options.prefix + "generation"),
       next_prefix_(options.prefix + "next/"),
-      member_prefix_(fmt::format("{}member/{}/", options.prefix, kRole)) {
+      member_prefix_(process_prefix(options.prefix, kRole)) {
   if (options.name.empty() || options.name.find_first_of("/ ") != std::string::npos) {
     fail_usage(fmt::format("\"{}\" is no name of a member: no '/', no space, and not empty",
                            options.name));
@@ -82,7 +82,8 @@ Generations::~Generations() {
 }
 
 void Generations::join(const LeaseKeeper& lease) {
-  Membership(store_, options_.prefix).join(kRole, options_.name, options_.address, lease);
+  ProcessRegistry(store_, options_.prefix)
+      .join({.name = options_.name, .role = kRole, .address = options_.address}, lease);
 }
 
 Generation Generations::current() const {
@@ -123,7 +124,7 @@ void Generations::answer(const LeaseKeeper& lease) {
 }
 
 std::optional<Milliseconds> Generations::propose() {
-  std::map<std::string, Member> missing;
+  std::map<std::string, std::string> missing;
   std::set<std::string> old;
   bool lives = false;
   Transaction propose;
@@ -161,9 +162,9 @@ std::optional<Milliseconds> Generations::propose() {
 }
 
 // Asks each member once per generation.
-bool Generations::all_gone(const std::map<std::string, Member>& missing) {
+bool Generations::all_gone(const std::map<std::string, std::string>& missing) {
   bool all = true;
-  for (const auto& [name, member] : missing) {
+  for (const auto& [name, address] : missing) {
     {
       const std::lock_guard lock(mutex_);
       const auto known = gone_.find(name);
@@ -172,7 +173,7 @@ bool Generations::all_gone(const std::map<std::string, Member>& missing) {
         continue;
       }
     }
-    const bool gone = is_gone(member.address);
+    const bool gone = is_gone(address);
     all = all && gone;
     const std::lock_guard lock(mutex_);
     gone_[name] = gone;
@@ -270,7 +271,7 @@ void Generations::apply(const Event& event) {
       alive_.erase(name);
     } else {
       unsure_.erase(name);
-      alive_[name] = {name, event.entry.value, event.entry.created};
+      alive_[name] = process_of(key, event.entry.value).address;
     }
   }
 }

@@ -8,7 +8,7 @@
 // - PREFIX generation: "7 3:anna 7:berta": the number, and the members by rank, each with the
 //   generation since which it has been in all generations. Never removed.
 // - PREFIX next/8/anna: anna is ready for generation 8; on her lease.
-// - PREFIX member/ring/anna: anna is alive; on her lease (membership.h). The value is the address
+// - PREFIX process/ring/anna: anna is alive; on her lease (process_registry.h). The address is that
 //   of her life sign.
 
 #include <chrono>
@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "distributed/coordination/membership.h"
+#include "distributed/coordination/process_registry.h"
 
 namespace trireme::distributed {
 
@@ -79,7 +79,7 @@ class Generations {
   void apply(const Event& event);
   Condition still_current() const;
   std::string next_prefix(std::int64_t number) const;
-  bool all_gone(const std::map<std::string, Member>& missing);
+  bool all_gone(const std::map<std::string, std::string>& missing);
   std::vector<Seat> seats(const std::map<std::string, std::int64_t>& present) const;
 
   Store& store_;
@@ -91,10 +91,10 @@ class Generations {
   Generation current_;
   std::int64_t revision_ = 0;                              // that wrote the generation
   std::map<std::int64_t, std::set<std::string>> present_;  // by number: the ready members
-  std::map<std::string, Member> alive_;                    // by name, with leases
-  std::map<std::string, Member> unsure_;                   // current members whose leases expired
-  std::map<std::string, bool> gone_;                       // of those asked for the next generation
-  std::int64_t answered_ = 0;                              // number
+  std::map<std::string, std::string> alive_;   // addresses of life signs by name, with leases
+  std::map<std::string, std::string> unsure_;  // of current members whose leases expired
+  std::map<std::string, bool> gone_;           // of those asked for the next generation
+  std::int64_t answered_ = 0;                  // number
   Clock::time_point answered_at_;
   std::exception_ptr failure_;  // of the thread, which has ended
   std::thread thread_;

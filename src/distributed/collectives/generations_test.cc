@@ -95,7 +95,7 @@ TEST(Generations, WhoHasLostItsLeaseButLivesIsWaitedFor) {
       berta(*store, "berta", 1, Milliseconds(0), sign.address());
   all_answer({&anna, &berta}, 1);
   EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta");
-  store->erase("ring/member/ring/berta");
+  store->erase("ring/process/ring/berta");
   all_answer({&anna}, 2);
   EXPECT_TRUE(wait_until([&] { return anna.generations.propose().has_value(); }));
   EXPECT_EQ(store->get("ring/generation")->value, "1 1:anna 1:berta");

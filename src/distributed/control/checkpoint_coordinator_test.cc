@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/coordination/testing/cut_store.h"
 #include "distributed/master/master.h"
 #include "distributed/master/task_client.h"
@@ -20,7 +20,7 @@ namespace {
 class CheckpointCoordinatorOf : public ::testing::Test {
  protected:
   CheckpointCoordinatorOf() {
-    members_.join("trainer", "anna", "", lease_);
+    members_.join({.name = "anna", .role = "trainer"}, lease_);
     MasterOptions options;
     options.prefix = "job/";
     options.server.security.token = "open sesame";
@@ -42,7 +42,7 @@ class CheckpointCoordinatorOf : public ::testing::Test {
   const std::unique_ptr<Store> store_ = make_memory_store();
   CutStore seen_{*store_};  // as the code that makes checkpoints sees it
   const LeaseKeeper lease_{*store_, {.seconds = 60}};
-  Membership members_{*store_, "job/"};
+  ProcessRegistry members_{*store_, "job/"};
   Network network_;
   std::optional<Master> master_;
   std::optional<CheckpointCoordinator> checkpoints_;

@@ -18,8 +18,8 @@
 #include "distributed/control/group_member.h"
 #include "distributed/control/last_checkpoint.h"
 #include "distributed/coordination/lease_keeper.h"
-#include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/master/task_client.h"
 #include "distributed/server/testing/cluster.h"
 
@@ -41,7 +41,7 @@ class Counter {
         member_(store, {.prefix = kPrefix, .name = name, .folder = folder}),
         tasks_(store, network_, {.prefix = kPrefix, .name = name, .security = kTestSecurity}),
         counts_(kTasks) {
-    members_.join("trainer", name, "", lease_);
+    members_.join({.name = name, .role = "trainer"}, lease_);
     group_.emplace(store, ElasticOptions{.prefix = kPrefix + "group/", .name = name},
                    ElasticState{.save = [this] { return state(); },
                                 .restore = [this](auto bytes) { set_state(bytes); },
@@ -98,7 +98,7 @@ class Counter {
 
   Network network_;
   LeaseKeeper lease_;
-  Membership members_;
+  ProcessRegistry members_;
   GroupMember member_;
   TaskClient tasks_;
   Taken taken_;

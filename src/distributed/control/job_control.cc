@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "distributed/coordination/membership.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/server/spread.h"
 
 namespace trireme::distributed {
@@ -115,8 +115,8 @@ void JobControl::begin(const Leadership& leadership) {
 
 std::optional<std::vector<std::string>> JobControl::servers(int count) {
   std::vector<std::string> addresses(static_cast<std::size_t>(count));
-  for (const Member& server : Membership(store_, options_.prefix).members("server")) {
-    const auto place = static_cast<std::size_t>(std::stoul(server.id));
+  for (const ProcessEntry& server : ProcessRegistry(store_, options_.prefix).list("server")) {
+    const auto place = static_cast<std::size_t>(server.place.value_or(count));
     if (place < addresses.size()) addresses[place] = server.address;
   }
   for (const std::string& address : addresses) {
@@ -127,8 +127,8 @@ std::optional<std::vector<std::string>> JobControl::servers(int count) {
 
 bool JobControl::gone(std::size_t place, const std::string& address) {
   try {
-    for (const Member& server : Membership(store_, options_.prefix).members("server")) {
-      if (server.id == std::to_string(place)) return server.address != address;
+    for (const ProcessEntry& server : ProcessRegistry(store_, options_.prefix).list("server")) {
+      if (server.place == static_cast<int>(place)) return server.address != address;
     }
     return true;
   } catch (const Unavailable&) {  // of the store, which then says nothing of the server
@@ -138,8 +138,8 @@ bool JobControl::gone(std::size_t place, const std::string& address) {
 
 std::vector<std::string> JobControl::trainers() {
   std::vector<std::string> names;
-  for (const Member& trainer : Membership(store_, options_.prefix).members("trainer")) {
-    names.push_back(trainer.id);
+  for (const ProcessEntry& trainer : ProcessRegistry(store_, options_.prefix).list("trainer")) {
+    names.push_back(trainer.name);
   }
   return names;
 }

@@ -40,7 +40,7 @@ class MoverOf : public ::testing::Test {
   MoverOf() {
     for (const char* const name : {"server_0", "server_1"})
       servers_.push_back(std::make_unique<TestServer>(*store_, name, 2, ""));
-    for (const Member& server : Membership(*store_, kJob).members("server"))
+    for (const ProcessEntry& server : ProcessRegistry(*store_, kJob).list("server"))
       view_.addresses.push_back(server.address);
     server_clients_.aim(view_.addresses, 2);
     set_map(SlotMap::balanced(2));

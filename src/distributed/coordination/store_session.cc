@@ -93,9 +93,31 @@ void StoreSession::poll() {
     const std::lock_guard lock(mutex_);
     lease_.swap(next);
   }
-  if (entered_) return;
-  enter_(*lease());
-  entered_ = true;
+  if (!entered_) {
+    written_.clear();
+    enter_(*lease());
+    entered_ = true;
+  }
+  write_published();
+}
+
+void StoreSession::publish(const std::string& key, std::string value) {
+  const std::lock_guard lock(mutex_);
+  published_[key] = std::move(value);
+}
+
+void StoreSession::write_published() {
+  std::map<std::string, std::string> published;
+  {
+    const std::lock_guard lock(mutex_);
+    published = published_;
+  }
+  for (auto& [key, value] : published) {
+    std::string& written = written_[key];
+    if (written == value) continue;
+    store_.put(key, value, lease()->id());
+    written = std::move(value);
+  }
 }
 
 }  // namespace trireme::distributed

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "distributed/coordination/lease_keeper.h"
@@ -44,10 +46,15 @@ class StoreSession {
   void become(Enter enter);
   void with(const Enter& work);
 
+  // The thread of the session writes the value on the lease, soon and on each further lease.
+  // Does not access the store.
+  void publish(const std::string& key, std::string value);
+
  private:
   using Lease = std::shared_ptr<const LeaseKeeper>;
   void run();
   void poll();
+  void write_published();
   Lease lease() const;
 
   Store& store_;
@@ -55,9 +62,11 @@ class StoreSession {
   std::mutex work_;  // locked during calls of the store
   Enter enter_;
   bool entered_ = false;
-  mutable std::mutex mutex_;  // of the following members; never locked for long
-  Lease lease_;               // always valid
+  std::map<std::string, std::string> written_;  // of published values, on the lease
+  mutable std::mutex mutex_;                    // of the following members; never locked for long
+  Lease lease_;                                 // always valid
   std::int64_t absences_ = 0;
+  std::map<std::string, std::string> published_;  // by key
   std::exception_ptr failure_;
   bool stop_ = false;
   std::condition_variable wake_;

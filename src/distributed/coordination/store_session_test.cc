@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/testing/error.h"
 #include "distributed/coordination/async_store_read.h"
-#include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/coordination/testing/cut_store.h"
 
 namespace trireme::distributed {
@@ -21,18 +21,20 @@ using ::testing::HasSubstr;
 class StoreSessions : public ::testing::Test {
  protected:
   StoreSession::Enter joins() {
-    return [this](const LeaseKeeper& lease) { members_.join("trainer", "anna", "", lease); };
+    return [this](const LeaseKeeper& lease) {
+      members_.join({.name = "anna", .role = "trainer"}, lease);
+    };
   }
-  bool is_member() { return !Membership(*store_, "job/").members("trainer").empty(); }
+  bool is_member() { return !ProcessRegistry(*store_, "job/").list("trainer").empty(); }
   // As when it is cut off for longer than its lease.
   void end_lease() {
-    Membership(*store_, "job/").forget("trainer", "anna");
+    ProcessRegistry(*store_, "job/").forget("trainer", "anna");
     EXPECT_FALSE(is_member());
   }
 
   const std::unique_ptr<Store> store_ = make_memory_store();
   CutStore cut_{*store_};  // for the process
-  Membership members_{cut_, "job/"};
+  ProcessRegistry members_{cut_, "job/"};
 };
 
 TEST_F(StoreSessions, IsThereFromTheBeginningToTheEnd) {
@@ -61,7 +63,7 @@ TEST_F(StoreSessions, ALeaseWithoutItsKeyIsNoPresence) {
   std::atomic<int> tried{0};
   const StoreSession session(cut_, 2, [&](const LeaseKeeper& lease) {
     if (++tried > 1 && tried < 5) throw Unavailable("away again");
-    members_.join("trainer", "anna", "", lease);
+    members_.join({.name = "anna", .role = "trainer"}, lease);
   });
   end_lease();
   EXPECT_TRUE(wait_until([&] { return is_member(); }));
@@ -87,7 +89,8 @@ TEST_F(StoreSessions, TellsWhatNoLaterAttemptWouldMend) {
   cut_.cut = true;
   end_lease();
   const LeaseKeeper other(*store_, {});
-  Membership(*store_, "job/").join("trainer", "anna", "elsewhere", other);
+  ProcessRegistry(*store_, "job/")
+      .join({.name = "anna", .role = "trainer", .address = "elsewhere"}, other);
   cut_.cut = false;
   std::string told;
   ASSERT_TRUE(wait_until([&] {
@@ -120,6 +123,20 @@ TEST_F(StoreSessions, ThatCannotBeginAreNone) {
   EXPECT_THROW(StoreSession(cut_, 2, [](const LeaseKeeper&) { throw Unavailable("away"); }),
                Unavailable);
   EXPECT_FALSE(is_member());
+}
+
+TEST_F(StoreSessions, PublishesOnEachLease) {
+  StoreSession session(cut_, 2, joins());
+  const auto is = [this](const std::string& value) {
+    const std::optional<Entry> entry = store_->get("job/progress");
+    return entry && entry->value == value && entry->lease != 0;
+  };
+  session.publish("job/progress", "1");
+  EXPECT_TRUE(wait_until([&] { return is("1"); }));
+  session.publish("job/progress", "2");
+  EXPECT_TRUE(wait_until([&] { return is("2"); }));
+  end_lease();
+  EXPECT_TRUE(wait_until([&] { return session.absences() == 1 && is("2"); })) << "again";
 }
 
 // --- Glances at a store

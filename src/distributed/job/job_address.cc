@@ -95,7 +95,7 @@ StoredJob read_stored_job(Store& store, const std::string& prefix) {
     job.name = prefix.substr(begin, middle - begin);
     job.id = prefix.substr(middle + 1, end - middle - 1);
   }
-  for (const ProcessEntry& process : processes(store, prefix)) {
+  for (const ProcessEntry& process : ProcessRegistry(store, prefix).list()) {
     if (process.role == "launcher") ++job.launchers;
     if (process.role == "master") ++job.masters;
     if (process.role == "server") ++job.servers;

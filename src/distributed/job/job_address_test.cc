@@ -27,7 +27,8 @@ class StoredJobs : public ::testing::Test {
     store_->put("trireme/" + key, value);
   }
   void run(const std::string& job, const std::string& name, const std::string& role) {
-    put(job + "/process/" + name, text_of(ProcessEntry{name, role, "n1", 77, 1000, "n1:1"}));
+    put(job + "/process/" + role + "/" + name,
+        text_of(ProcessEntry{name, role, "n1", 77, 1000, "n1:1"}));
   }
   std::string missing(const std::string& name, const std::string& id = "") {
     return error_of(ErrorKind::not_found, [&] { find_stored_job(*store_, name, id); });
@@ -112,7 +113,7 @@ TEST_F(StoredJobs, ByTheStoreOfALauncher) {
   store_->put("job/orders/wanted", "2 1");
   store_->put("job/orders/limits", "1 4");
   const auto enter = [&](const ProcessEntry& process) {
-    store_->put("job/process/" + process.name, text_of(process));
+    store_->put("job/process/launcher/" + process.name, text_of(process));
   };
   enter({"launcher_0", "launcher", "n1", 71, 1000, "n1:1"});
   enter({"launcher_1", "launcher", "n2", 72, 1001, "n2:1"});
@@ -125,8 +126,8 @@ TEST_F(StoredJobs, ByTheStoreOfALauncher) {
                     HasSubstr("launcher    process 71 on n1, for 60 s")));
   const Scaled scaled = scale_job(job, {.trainers = 3});
   EXPECT_EQ(text_of_rest(job, scaled), "") << "the launcher does it";
-  store_->erase("job/process/launcher_0");
-  store_->erase("job/process/launcher_1");
+  store_->erase("job/process/launcher/launcher_0");
+  store_->erase("job/process/launcher/launcher_1");
   EXPECT_FALSE(lives(job));
   ::unsetenv("TRIREME_JOB_TOKEN");
 }

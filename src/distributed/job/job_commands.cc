@@ -103,7 +103,7 @@ OpenJob open_job(const JobAddress& address, const std::string& name) {
   record.etcd = !address.etcd.empty();
   record.store = record.etcd ? address.etcd : address.store;
   record.since = stored.since;
-  for (const ProcessEntry& process : processes(*job.store, record.prefix)) {
+  for (const ProcessEntry& process : ProcessRegistry(*job.store, record.prefix).list()) {
     if (process.name != "launcher_0") continue;
     record.host = process.host;
     record.pid = process.pid;

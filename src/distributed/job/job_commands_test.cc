@@ -81,11 +81,13 @@ TEST_F(JobCommands, Status) {
   put("checkpoint/at/000000000012", "");
   put("checkpoint/latest", "12");
   for (const char* name : {"trainer_10", "trainer_9"}) {
-    put(std::string("process/") + name,
+    put(std::string("process/trainer/") + name,
         text_of(ProcessEntry{name, "trainer", "here", 5, 1000, "h:1"}));
   }
-  put("process/server_0", text_of(ProcessEntry{"server_0", "server", "here", 6, 1000, "h:2", 1}));
-  put("process/master_0", text_of(ProcessEntry{"master_0", "master", "here", 7, 1000, "h:3"}));
+  put("process/server/server_0",
+      text_of(ProcessEntry{"server_0", "server", "here", 6, 1000, "h:2", 1}));
+  put("process/master/master_0",
+      text_of(ProcessEntry{"master_0", "master", "here", 7, 1000, "h:3"}));
   const JobStatus status = read_status(*job_.store, "job/");
   std::vector<std::string> names;
   for (const ProcessEntry& process : status.processes) names.push_back(process.name);
@@ -109,7 +111,7 @@ TEST_F(JobCommands, Status) {
 }
 
 TEST_F(JobCommands, WhatIsNotWhatItShouldBe) {
-  for (const char* key : {"tasks", "progress", "process/x", "orders/limits"}) {
+  for (const char* key : {"tasks", "progress", "process/trainer/x", "orders/limits"}) {
     for (const char* text : {"", "{", "[]", "{\"name\":3}", "2", "9 1"}) {
       put(key, text);
       EXPECT_THAT(error_of(ErrorKind::data, [&] { read_status(*job_.store, "job/"); }),
@@ -157,13 +159,15 @@ TEST_F(JobCommands, StopOfAJobWithoutALauncher) {
   job_.by_store = true;
   EXPECT_EQ(text_of(stop_job(job_, {})), "the job was over before\n");
   EXPECT_FALSE(job_.store->get("job/orders/stop")) << "no process would see it";
-  put("process/server_0", text_of(ProcessEntry{"server_0", "server", "here", 6, 1000, "h:2", 0}));
-  put("process/master_0", text_of(ProcessEntry{"master_0", "master", "here", 7, 1000, "h:3"}));
+  put("process/server/server_0",
+      text_of(ProcessEntry{"server_0", "server", "here", 6, 1000, "h:2", 0}));
+  put("process/master/master_0",
+      text_of(ProcessEntry{"master_0", "master", "here", 7, 1000, "h:3"}));
   std::thread master([&] {
     while (!job_.store->get("job/orders/stop")) std::this_thread::sleep_for(Milliseconds(5));
     job_.store->commit(
         {.then = {Put{"job/orders/stopped", text_of(StopReport{.seconds = 1, .ended = 3})},
-                  Erase{"job/process/master_0"}}});
+                  Erase{"job/process/master/master_0"}}});
   });
   EXPECT_EQ(text_of(stop_job(job_, {})),
             "stopped after 1.0 s: 3 processes ended; no epoch had begun\n");
@@ -172,16 +176,16 @@ TEST_F(JobCommands, StopOfAJobWithoutALauncher) {
 
 TEST_F(JobCommands, WhoLeads) {
   for (const char* name : {"master_0", "master_1", "master_2"}) {
-    put(std::string("process/") + name,
+    put(std::string("process/master/") + name,
         text_of(ProcessEntry{name, "master", "here", 7, 1000, "h:3"}));
   }
   const auto masters = [&] { return text_of(job_.record, read_status(*job_.store, "job/"), 0); };
   EXPECT_THAT(masters(), HasSubstr("master      none leads, master_0 and master_1 and master_2 "
                                    "stand by\n"));
   put("tasks", text_of(TaskState{.epoch = 1, .epochs = 1, .leader = "master_1"}));
-  job_.store->erase("job/process/master_2");
+  job_.store->erase("job/process/master/master_2");
   EXPECT_THAT(masters(), HasSubstr("master      master_1 leads, master_0 stands by\n"));
-  job_.store->erase("job/process/master_0");
+  job_.store->erase("job/process/master/master_0");
   EXPECT_THAT(masters(), HasSubstr("master      master_1 leads\n"));
   const auto json = nlohmann::json::parse(json_of(job_.record, read_status(*job_.store, "job/")));
   EXPECT_EQ(json["tasks"]["leader"], "master_1");
@@ -206,79 +210,18 @@ TEST_F(JobCommands, OrdersToStop) {
   EXPECT_EQ(stop_order_of("-2 9999999"), (StopOrder{seconds(1), seconds(3600)}));
 }
 
-// A store that answers or does not.
-class Flaky : public Store {
- public:
-  explicit Flaky(Store& store) : store_(store) {}
-  Outcome commit(const Transaction& t) override { return ask().commit(t); }
-  std::int64_t grant(std::int64_t seconds) override { return ask().grant(seconds); }
-  bool keep_alive(std::int64_t lease) override { return ask().keep_alive(lease); }
-  void revoke(std::int64_t lease) override { ask().revoke(lease); }
-  std::unique_ptr<Watch> watch(const std::string& prefix, std::int64_t from) override {
-    return ask().watch(prefix, from);
-  }
-  std::atomic<bool> away = false;
-
- private:
-  Store& ask() {
-    if (away) throw Unavailable("away");
-    return store_;
-  }
-  Store& store_;
-};
-
-TEST(ProcessMonitor, IsSeenAsLongAsItRuns) {
-  const std::unique_ptr<Store> store = make_memory_store();
-  Flaky flaky(*store);
-  {
-    ProcessMonitor monitor(
-        {.job = "clicks", .prefix = "job/", .role = "server", .name = "server_3", .place = 2});
-    std::atomic<int> value = 1;
-    monitor.publish("job/number", [&] { return std::to_string(value); });
-    monitor.start(flaky);
-    ASSERT_TRUE(wait_until([&] { return processes(*store, "job/").size() == 1; }));
-    const ProcessEntry entry = processes(*store, "job/")[0];
-    EXPECT_EQ(entry.pid, ::getpid());
-    EXPECT_EQ(entry.place, 2);
-    EXPECT_EQ(entry.metrics, "127.0.0.1:" + std::to_string(monitor.port()));
-    ASSERT_TRUE(wait_until([&] { return store->get("job/number").has_value(); }));
-    flaky.away = true;
-    value = 2;
-    ASSERT_TRUE(wait_until([&] { return !monitor.entered(); }));
-    EXPECT_TRUE(monitor.health().report().well) << "it goes on";
-    flaky.away = false;
-    EXPECT_TRUE(wait_until([&] { return store->get("job/number")->value == "2"; }));
-    EXPECT_THAT(monitor.registry().text(),
-                AllOf(HasSubstr("\nprocess_cpu_seconds_total "), HasSubstr("trireme_build_info{"),
-                      HasSubstr("trireme_healthy{check=\"store\"} 1\n")));
-  }
-  EXPECT_TRUE(store->list("job/").entries.empty());
-}
-
-// For example a standby master, which is silent while another one leads.
-TEST(ProcessMonitor, LeavesToOthersWhatItHasNothingToSayOf) {
-  const std::unique_ptr<Store> store = make_memory_store();
-  std::atomic<bool> leads = true;
-  std::atomic<int> asked = 0;
-  ProcessMonitor monitor({.job = "clicks", .prefix = "job/", .role = "master", .name = "m"});
-  monitor.publish("job/tasks", [&] {
-    ++asked;
-    return leads ? std::string("mine") : std::string();
-  });
-  monitor.start(*store);
-  const auto is = [&](const char* text) {
-    const std::optional<Entry> tasks = store->get("job/tasks");
-    return tasks && tasks->value == text;
-  };
-  ASSERT_TRUE(wait_until([&] { return is("mine"); }));
-  leads = false;
-  store->put("job/tasks", "theirs");
-  const int before = asked;
-  ASSERT_TRUE(wait_until([&] { return asked > before + 1; }));
-  EXPECT_TRUE(is("theirs"));
-  leads = true;
-  EXPECT_TRUE(wait_until([&] { return is("mine"); }))
-      << "it leads again, and says the same as before";
+TEST(ProcessMonitor, DescribesTheProcess) {
+  ProcessMonitor monitor({.job = "clicks", .role = "server", .name = "server_3", .place = 2});
+  EXPECT_EQ(monitor.entry().metrics, "");
+  monitor.start();
+  const ProcessEntry& entry = monitor.entry();
+  EXPECT_EQ(entry.name, "server_3");
+  EXPECT_EQ(entry.role, "server");
+  EXPECT_EQ(entry.pid, ::getpid());
+  EXPECT_EQ(entry.place, 2);
+  EXPECT_EQ(entry.metrics, "127.0.0.1:" + std::to_string(monitor.port()));
+  EXPECT_THAT(monitor.registry().text(),
+              AllOf(HasSubstr("\nprocess_cpu_seconds_total "), HasSubstr("trireme_build_info{")));
 }
 
 }  // namespace

@@ -31,22 +31,12 @@ std::pair<int, int> two_numbers(const std::string& key, const std::string& text,
   return numbers;
 }
 
-int rank_of(const std::string& role) {
-  constexpr const char* kRoles[] = {"master", "server", "trainer"};
-  return static_cast<int>(std::find(std::begin(kRoles), std::end(kRoles), role) -
-                          std::begin(kRoles));
-}
-
 }  // namespace
 
-std::string text_of(const ProcessEntry& entry) { return encode(entry); }
 std::string text_of(const TaskState& state) { return encode(state); }
 std::string text_of(const JobProgress& progress) { return encode(progress); }
 std::string text_of(const StopReport& report) { return encode(report); }
 
-ProcessEntry process_of(const std::string& key, const std::string& text) {
-  return value_of<ProcessEntry>(key, text);
-}
 TaskState task_state_of(const std::string& key, const std::string& text) {
   return value_of<TaskState>(key, text);
 }
@@ -57,24 +47,6 @@ JobProgress progress_of(const std::string& key, const std::string& text) {
 }
 StopReport stop_report_of(const std::string& key, const std::string& text) {
   return value_of<StopReport>(key, text);
-}
-
-std::vector<ProcessEntry> processes(Store& store, const std::string& job) {
-  struct Place {
-    int role;
-    std::size_t length;  // so that trainer_10 follows trainer_9
-    std::string name;
-    auto operator<=>(const Place&) const = default;
-  };
-  std::vector<ProcessEntry> found;
-  for (const Entry& entry : store.list(process_prefix(job)).entries) {
-    found.push_back(process_of(entry.key, entry.value));
-  }
-  std::sort(found.begin(), found.end(), [](const ProcessEntry& a, const ProcessEntry& b) {
-    return Place{rank_of(a.role), a.name.size(), a.name} <
-           Place{rank_of(b.role), b.name.size(), b.name};
-  });
-  return found;
 }
 
 std::string text_of(const Wanted& wanted) {

@@ -3,7 +3,7 @@
 // Messages between the processes of a job, its launcher and `trireme job`, as keys of the store of
 // the job. After the prefix of the job:
 //
-// - process/NAME: a running process; on its lease
+// - process/ROLE/NAME, place/ROLE/2: the running processes: coordination/process_registry.h
 // - tasks: the progress of the leading master; on its lease
 // - progress: the progress of trainers, as the launcher knows it; on its lease
 // - orders/limits: "1 4", the minimum and maximum number of trainers of the job
@@ -25,41 +25,16 @@
 #include <vector>
 
 #include "distributed/control/last_checkpoint.h"
-#include "distributed/coordination/store.h"
+#include "distributed/coordination/process_registry.h"
 
 namespace trireme::distributed {
 
-inline std::string process_prefix(const std::string& job) { return job + "process/"; }
 inline std::string tasks_key(const std::string& job) { return job + "tasks"; }
 inline std::string progress_key(const std::string& job) { return job + "progress"; }
 inline std::string limits_key(const std::string& job) { return orders_prefix(job) + "limits"; }
 inline std::string wanted_key(const std::string& job) { return orders_prefix(job) + "wanted"; }
 inline std::string stop_key(const std::string& job) { return orders_prefix(job) + "stop"; }
 inline std::string stopped_key(const std::string& job) { return orders_prefix(job) + "stopped"; }
-
-struct ProcessEntry {
-  std::string name, role;
-  std::string host;
-  std::int64_t pid = 0;
-  std::int64_t since = 0;         // seconds of Unix time
-  std::string metrics;            // "127.0.0.1:41234", address of its pages
-  std::optional<int> place = {};  // of a parameter server
-
-  template <class Visitor>
-  void fields(Visitor& visit) {
-    visit("name", name);
-    visit("role", role);
-    visit("host", host);
-    visit("pid", pid);
-    visit("since", since);
-    visit("metrics", metrics);
-    visit("place", place);
-  }
-};
-std::string text_of(const ProcessEntry& entry);
-ProcessEntry process_of(const std::string& key, const std::string& text);
-// The running processes: masters first, then servers, trainers, launchers; by number.
-std::vector<ProcessEntry> processes(Store& store, const std::string& job);
 
 struct TaskState {
   std::int64_t epoch = 0, epochs = 0;

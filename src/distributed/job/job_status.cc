@@ -102,7 +102,7 @@ std::string text_of_left_out(const std::vector<BadTask>& bad) {
 
 JobStatus read_status(Store& store, const std::string& prefix) {
   JobStatus status;
-  status.processes = processes(store, prefix);
+  status.processes = ProcessRegistry(store, prefix).list();
   status.tasks = read(store, tasks_key(prefix), task_state_of);
   status.bad = bad_tasks(store, prefix + "task/");
   status.progress = read(store, progress_key(prefix), progress_of);

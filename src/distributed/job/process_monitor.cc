@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <ctime>
 
@@ -14,8 +13,6 @@
 
 namespace trireme::distributed {
 namespace {
-
-constexpr Milliseconds kReportInterval{500};  // between two looks at what is new
 
 double cpu_seconds() {
   rusage usage{};
@@ -59,8 +56,12 @@ void add_process(Registry& registry, std::int64_t since) {
 }  // namespace
 
 ProcessMonitor::ProcessMonitor(const ProcessMonitorOptions& options) : options_(options) {
-  entry_ = {options.name,       options.role, machine_name(), ::getpid(),
-            std::time(nullptr), {},           options.place};
+  entry_ = {.name = options.name,
+            .role = options.role,
+            .host = machine_name(),
+            .pid = ::getpid(),
+            .since = std::time(nullptr),
+            .place = options.place};
   registry_
       .gauge("trireme_build_info", "Always 1: which Trireme this is.",
              {{"version", TRIREME_VERSION}, {"compiler", __VERSION__}})
@@ -84,27 +85,7 @@ ProcessMonitor::ProcessMonitor(const ProcessMonitorOptions& options) : options_(
   add_process(registry_, entry_.since);
 }
 
-ProcessMonitor::~ProcessMonitor() {
-  http_.reset();
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void ProcessMonitor::publish(const std::string& key, std::function<std::string()> value) {
-  published_[key] = std::move(value);
-}
-
-void ProcessMonitor::start(Store& store, const Pages& more) {
-  store_ = &store;
-  // No reason to end a process: processes continue without the store.
-  health_.add("store", [this] {
-    return Finding{true,
-                   entered() ? "answers" : "does not answer: the job does not see this process"};
-  });
+void ProcessMonitor::start(const Pages& more) {
   HttpOptions http;
   http.host = options_.host;
   http.port = options_.port;
@@ -117,42 +98,6 @@ void ProcessMonitor::start(Store& store, const Pages& more) {
   const std::string host = everywhere ? entry_.host : options_.host;
   const bool colons = host.find(':') != std::string::npos;  // an address of IPv6
   entry_.metrics = fmt::format("{}:{}", colons ? "[" + host + "]" : host, http_->port());
-  published_[process_prefix(options_.prefix) + options_.name] = [this] { return text_of(entry_); };
-  thread_ = std::thread([this] { run(); });
-}
-
-bool ProcessMonitor::entered() const {
-  const std::lock_guard lock(mutex_);
-  return entered_;
-}
-
-void ProcessMonitor::run() {
-  for (;;) {
-    bool well = true;
-    try {
-      tell();
-    } catch (const Error&) {  // tries again
-      well = false;
-    }
-    std::unique_lock lock(mutex_);
-    entered_ = well;
-    if (wake_.wait_for(lock, kReportInterval, [this] { return stop_; })) return;
-  }
-}
-
-void ProcessMonitor::tell() {
-  if (!lease_ || lease_->ended()) {
-    told_.clear();
-    lease_.reset();
-    lease_.emplace(*store_, LeaseOptions{.seconds = 5});
-  }
-  for (const auto& [key, value] : published_) {
-    std::string now = value();
-    std::string& told = told_[key];
-    if (now == told) continue;
-    if (!now.empty()) store_->put(key, now, lease_->id());
-    told = std::move(now);
-  }
 }
 
 LeaseWriter::LeaseWriter(Health& health) {

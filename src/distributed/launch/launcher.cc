@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "distributed/coordination/membership.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/job/job_commands.h"
 #include "distributed/job/job_status.h"
 #include "distributed/launch/launcher_services.h"
@@ -68,7 +68,7 @@ class Launcher {
         roster_(bootstrap_.store(), bootstrap_.prefix(), rank_),
         progress_(options.terminal),
         children_(supervision()) {
-    services_.emplace(service_options(), bootstrap_.store(), children_);
+    services_.emplace(service_options(), bootstrap_.store(), roster_, children_);
   }
 
   // `word`: a line for people, or empty.
@@ -111,7 +111,7 @@ class Launcher {
     };
     supervision.gone = [this](const std::string& role, const std::string& name) {
       try {
-        Membership members(bootstrap_.store(), bootstrap_.prefix());
+        ProcessRegistry members(bootstrap_.store(), bootstrap_.prefix());
         members.forget(role, name);
         // The process that had to test and save; it may not be a member any more.
         if (role == "trainer") members.forget(kChiefRole, name);
@@ -223,7 +223,7 @@ class Launcher {
   // Whether a place of a server is free. True in doubt: a surplus server ends again.
   bool is_missing(const std::string& role) {
     try {
-      Membership members(bootstrap_.store(), bootstrap_.prefix());
+      ProcessRegistry members(bootstrap_.store(), bootstrap_.prefix());
       return role == "server" && !members.all_taken(role, services_->steering().wanted().servers);
     } catch (const Unavailable&) {
       return true;

@@ -14,7 +14,7 @@ constexpr std::chrono::seconds kRateWindow{2};   // over which a rate is taken
 // All processes below a prefix, in the format of HTTP discovery of Prometheus.
 std::string targets(Store& store, const std::string& job_name, const std::string& prefix) {
   nlohmann::json all = nlohmann::json::array();
-  for (const ProcessEntry& process : processes(store, prefix)) {
+  for (const ProcessEntry& process : ProcessRegistry(store, prefix).list()) {
     all.push_back(
         {{"targets", {process.metrics}},
          {"labels", {{"job", job_name}, {"role", process.role}, {"name", process.name}}}});
@@ -25,32 +25,27 @@ std::string targets(Store& store, const std::string& job_name, const std::string
 }  // namespace
 
 LauncherServices::LauncherServices(const LauncherServicesOptions& options, Store& store,
-                                   Supervisor& children)
+                                   Roster& roster, Supervisor& children)
     : store_(store),
+      roster_(roster),
       children_(children),
       prefix_(options.scale_controller.prefix),
       go_on_(options.go_on),
-      name_(options.record.name) {
-  const int rank = options.scale_controller.rank;
-  if (rank == 0) write_record(options);
+      name_(options.record.name),
+      leads_(options.scale_controller.rank == 0) {
+  if (leads_) write_record(options);
   scale_controller_.emplace(store, options.scale_controller, children);
-  monitor_.emplace(ProcessMonitorOptions{.job = name_,
-                                         .prefix = prefix_,
-                                         .role = "launcher",
-                                         .name = "launcher_" + std::to_string(rank),
-                                         .host = options.metrics_host,
-                                         .port = options.metrics_port});
+  monitor_.emplace(
+      ProcessMonitorOptions{.job = name_,
+                            .role = "launcher",
+                            .name = "launcher_" + std::to_string(options.scale_controller.rank),
+                            .host = options.metrics_host,
+                            .port = options.metrics_port});
   add_metrics(options);
-  if (rank == 0) {
-    monitor_->publish(progress_key(prefix_), [shared = shared_] {
-      const std::lock_guard lock(shared->mutex);
-      return text_of(shared->progress);
-    });
-  }
-  monitor_->start(store, {{"/targets", [&store, name = name_, prefix = prefix_] {
-                             return Page{.type = "application/json",
-                                         .text = targets(store, name, prefix)};
-                           }}});
+  monitor_->start({{"/targets", [&store, name = name_, prefix = prefix_] {
+                      return Page{.type = "application/json", .text = targets(store, name, prefix)};
+                    }}});
+  roster_.join(monitor_->entry());
 }
 
 void LauncherServices::write_record(const LauncherServicesOptions& options) {
@@ -99,25 +94,24 @@ void LauncherServices::publish(const Totals& all) {
   examples_->raise_to(static_cast<std::uint64_t>(all.examples));
   steps_->raise_to(static_cast<std::uint64_t>(all.steps));
   const auto now = Clock::now();
-  const std::lock_guard lock(shared_->mutex);
-  JobProgress& progress = shared_->progress;
   if (now - since_ >= kRateWindow) {
     const double seconds = std::chrono::duration<double>(now - since_).count();
-    progress.rate = static_cast<double>(all.examples - before_.examples) / seconds;
-    progress.loss.reset();
+    progress_.rate = static_cast<double>(all.examples - before_.examples) / seconds;
+    progress_.loss.reset();
     if (all.steps > before_.steps) {
-      progress.loss = (all.losses - before_.losses) / (all.steps - before_.steps);
-      loss_->set(*progress.loss);
+      progress_.loss = (all.losses - before_.losses) / (all.steps - before_.steps);
+      loss_->set(*progress_.loss);
     }
-    rate_->set(progress.rate);
+    rate_->set(progress_.rate);
     before_ = all;
     since_ = now;
   }
-  progress.examples = all.examples;
-  progress.steps = static_cast<std::int64_t>(all.steps);
+  progress_.examples = all.examples;
+  progress_.steps = static_cast<std::int64_t>(all.steps);
   // In whole seconds, so that it is written rarely.
-  progress.seconds =
+  progress_.seconds =
       static_cast<double>(std::chrono::duration_cast<std::chrono::seconds>(now - start_).count());
+  if (leads_) roster_.publish(progress_key(prefix_), text_of(progress_));
 }
 
 std::optional<StopReport> LauncherServices::end(const std::function<void()>& then) {

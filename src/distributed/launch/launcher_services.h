@@ -7,14 +7,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "distributed/job/job_record.h"
 #include "distributed/job/process_monitor.h"
 #include "distributed/launch/progress.h"
+#include "distributed/launch/roster.h"
 #include "distributed/launch/scale_controller.h"
 
 namespace trireme::distributed {
@@ -32,9 +31,11 @@ struct LauncherServicesOptions {
 // For one thread.
 class LauncherServices {
  public:
-  // A record that cannot be written is reported, but is no error. The store and the supervisor
-  // outlive the object. Errors: io if the address for metrics is not available; as Store.
-  LauncherServices(const LauncherServicesOptions& options, Store& store, Supervisor& children);
+  // A record that cannot be written is reported, but is no error. The store, the roster and the
+  // supervisor outlive the object. Errors: io if the address for metrics is not available; as
+  // Store.
+  LauncherServices(const LauncherServicesOptions& options, Store& store, Roster& roster,
+                   Supervisor& children);
 
   // The name of the job: that of its record.
   const std::string& name() const { return name_; }
@@ -48,21 +49,19 @@ class LauncherServices {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Shared {  // with the thread that publishes it
-    std::mutex mutex;
-    JobProgress progress;
-  };
   void write_record(const LauncherServicesOptions& options);
   void add_metrics(const LauncherServicesOptions& options);
   void publish(const Totals& all);
 
   Store& store_;
+  Roster& roster_;
   Supervisor& children_;
   const std::string prefix_, go_on_;
   std::string name_;
+  const bool leads_;
   std::optional<JobEntry> entry_;
   std::optional<ScaleController> scale_controller_;
-  const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  JobProgress progress_;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point since_ = start_;  // time of the last rate
   Totals before_ = {};

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "base/checksum.h"
 #include "base/error.h"
@@ -23,6 +25,7 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kMasterPoll{50};
+constexpr Milliseconds kReportInterval{500};  // between two reports of the progress of tasks
 constexpr Milliseconds kMasterStoreTimeout{
     2000};  // in which the store of the tasks answers: trainers wait for it
 
@@ -56,19 +59,48 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
   return control;
 }
 
-// Empty for a standby master.
-std::string reported_tasks(const Master& running, const MasterWork& work, const std::string& name) {
-  return running.leads() ? text_of(task_state(running, work.epochs, name)) : "";
-}
+// Publishes the progress of the leader. For one thread.
+class TaskReport {
+ public:
+  TaskReport(Master& master, std::string key, std::int64_t epochs, std::string name)
+      : master_(master), key_(std::move(key)), epochs_(epochs), name_(std::move(name)) {}
+
+  // Call it regularly.
+  void poll() try {
+    if (std::chrono::steady_clock::now() < next_) return;
+    next_ = std::chrono::steady_clock::now() + kReportInterval;
+    const std::optional<Leadership> leads = master_.leadership();
+    if (!leads) return;
+    std::string text = text_of(task_state(master_, epochs_, name_));
+    // Each leadership has a lease of its own.
+    if (text == written_ && leads->epoch == epoch_) return;
+    master_.publish(key_, text);
+    written_ = std::move(text);
+    epoch_ = leads->epoch;
+  } catch (const Unavailable&) {  // at the next look
+  }
+
+ private:
+  Master& master_;
+  const std::string key_;
+  const std::int64_t epochs_;
+  const std::string name_;
+  std::chrono::steady_clock::time_point next_ = {};
+  std::string written_;
+  std::uint64_t epoch_ = 0;  // of the leadership
+};
 
 }  // namespace
 
 void lead(const RoleOptions& options, const MasterWork& work) {
   const std::unique_ptr<Store> store = open_store(options),
                                tasks = open_store(options, kMasterStoreTimeout);
+  std::optional<Master> leader;  // outlives the pages, which read it
+  ProcessMonitor monitor(monitor_of(options, "master"));
+  monitor.start();
   MasterOptions master;
   master.prefix = options.prefix;
-  master.name = options.name;
+  master.process = monitor.entry();
   master.server.address = listening_address(options);
   master.server.security = security_of(options);
   master.host = options.host;
@@ -78,12 +110,9 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   master.min_timeout = work.patience;
   master.describe = work.describe;
   master.say = say;
-  Master running(*tasks, master);
-  ProcessMonitor monitor(monitor_of(options, "master"));
+  Master& running = leader.emplace(*tasks, master);
   watch_master(monitor.registry(), running);
-  monitor.publish(tasks_key(options.prefix),
-                  [&] { return reported_tasks(running, work, options.name); });
-  monitor.start(*store);
+  TaskReport report(running, tasks_key(options.prefix), work.epochs, options.name);
   std::optional<CheckpointMetrics> checkpoints;
   if (master.hold) checkpoints.emplace(monitor.registry());
   ExportMetrics exports(monitor.registry());
@@ -99,6 +128,7 @@ void lead(const RoleOptions& options, const MasterWork& work) {
     if (unattended && unattended->over()) return;
     if (control) control->poll();
     if (group) group->poll();
+    report.poll();
     if (const auto why = running.hopeless()) fail_data(*why);
     std::this_thread::sleep_for(kMasterPoll);
   }

@@ -52,7 +52,6 @@ std::unique_ptr<Store> open_store(const RoleOptions& options, Milliseconds answe
 
 ProcessMonitorOptions monitor_of(const RoleOptions& options, const std::string& role) {
   return {.job = options.job_name.empty() ? options.prefix : options.job_name,
-          .prefix = options.prefix,
           .role = role,
           .name = options.name,
           .host = options.metrics_host,

@@ -43,7 +43,7 @@ struct RoleOptions {
   int metrics_port = 0;                    // 0: any free port
 };
 
-// A role with one place (Membership): of the trainer that tests and saves after the training.
+// A role with one place (ProcessRegistry): of the trainer that tests and saves after the training.
 inline constexpr const char* kChiefRole = "last";
 
 // The address of the store of the job, and the folders of certificates for it and for other

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::int64_t kLauncherLease = 10;  // seconds
 
+constexpr const char* kLauncher = "launcher";
+
 // The number at the end of a key.
 int rank_in(const std::string& key) {
   const std::string digits = key.substr(key.rfind('/') + 1);
@@ -40,25 +42,18 @@ LauncherState launcher_state_of(const std::string& text) {
 
 Roster::Roster(Store& store, std::string prefix, int rank)
     : store_(store),
+      registry_(store, prefix),
       prefix_(std::move(prefix)),
       rank_(rank),
       session_(store, kLauncherLease, [this](const LeaseKeeper& lease) { take_place(lease); }) {
   tell({});
-  earlier_ = static_cast<int>(store_.get(key("launcher_state", rank_)).value().version) - 1;
+  earlier_ = static_cast<int>(store_.get(state_key()).value().version) - 1;
 }
 
 // A failed predecessor has it until its lease expires. Nothing remains of an own expired lease.
 void Roster::take_place(const LeaseKeeper& lease) {
-  const std::string own = key("launcher", rank_);
-  Transaction begin;
-  begin.when = {absent(own)};
-  begin.then = {Put{own, "here", lease.id()}};
-  begin.otherwise = {Get{own}};
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kLauncherLease + 2);
-  for (;;) {
-    const Outcome outcome = store_.commit(begin);
-    // An answer may have been lost, so that this is the second attempt.
-    if (outcome.succeeded || outcome.got.at(0).at(0).lease == lease.id()) break;
+  while (!registry_.claim(kLauncher, rank_, lease)) {
     if (begun_ || std::chrono::steady_clock::now() >= until) {
       fail_usage(fmt::format("another launcher has rank {} of this job", rank_));
     }
@@ -67,13 +62,16 @@ void Roster::take_place(const LeaseKeeper& lease) {
   begun_ = true;
 }
 
-std::string Roster::key(const char* kind, int rank) const {
-  return fmt::format("{}{}/{}", prefix_, kind, rank);
+void Roster::join(const ProcessEntry& process) {
+  session_.become([this, process](const LeaseKeeper& lease) {
+    take_place(lease);
+    registry_.join(process, lease);
+  });
 }
 
-void Roster::tell(const LauncherState& state) {
-  store_.put(key("launcher_state", rank_), text_of(state));
-}
+std::string Roster::state_key() const { return fmt::format("{}launcher_state/{}", prefix_, rank_); }
+
+void Roster::tell(const LauncherState& state) { store_.put(state_key(), text_of(state)); }
 
 std::vector<Roster::Other> Roster::others() {
   std::map<int, Other> found;
@@ -82,9 +80,9 @@ std::vector<Roster::Other> Roster::others() {
     found[rank].state = launcher_state_of(entry.value);
     found[rank].rank = rank;
   }
-  for (const Entry& entry : store_.list(prefix_ + "launcher/").entries) {
-    Other& other = found[rank_in(entry.key)];
-    other.rank = rank_in(entry.key);
+  for (const int rank : registry_.places(kLauncher)) {
+    Other& other = found[rank];
+    other.rank = rank;
     other.alive = true;
   }
   found.erase(rank_);

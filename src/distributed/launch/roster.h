@@ -1,15 +1,17 @@
 #pragma once
 
-// Messages between the launchers of a job, as keys of the store:
+// Messages between the launchers of a job, as keys of the store, besides the registry of processes,
+// where the rank of a launcher is its place:
 //
-// - launcher/2: exists as long as it lives
 // - launcher_state/2: a LauncherState
 // - over: written by launcher 0 when the job is over, "well" or the reason
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "distributed/coordination/process_registry.h"
 #include "distributed/coordination/store_session.h"
 #include "distributed/launch/progress.h"
 #include "distributed/placement/address.h"
@@ -58,6 +60,12 @@ class Roster {
   void check() const { session_.check(); }
   // The number of earlier launchers of this rank.
   int earlier() const { return earlier_; }
+  // Registers this process. Errors: as Store.
+  void join(const ProcessEntry& process);
+  // Writes a key as long as this launcher lives, soon and again if it was lost.
+  void publish(const std::string& key, std::string value) {
+    session_.publish(key, std::move(value));
+  }
   void tell(const LauncherState& state);
 
   struct Other {
@@ -72,9 +80,10 @@ class Roster {
 
  private:
   void take_place(const LeaseKeeper& lease);
-  std::string key(const char* kind, int rank) const;
+  std::string state_key() const;
 
   Store& store_;
+  ProcessRegistry registry_;
   const std::string prefix_;
   const int rank_;
   bool begun_ = false;

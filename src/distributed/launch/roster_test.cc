@@ -37,9 +37,9 @@ TEST(Roster, ARankThatAnotherHasByNowIsToldOf) {
   CutStore seen(*store);
   const Roster roster(seen, "job/", 1);
   seen.cut = true;
-  ASSERT_TRUE(wait_until([&] { return !store->get("job/launcher/1"); }));
+  ASSERT_TRUE(wait_until([&] { return !store->get("job/place/launcher/1"); }));
   const LeaseKeeper lease(*store, {.seconds = 60});
-  store->put("job/launcher/1", "here", lease.id());
+  store->put("job/place/launcher/1", "here", lease.id());
   seen.cut = false;
   std::string told;
   ASSERT_TRUE(wait_until([&] {

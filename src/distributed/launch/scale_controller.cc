@@ -90,7 +90,7 @@ void ScaleController::end_drained(const std::vector<Entry>& drained) {
   next_drained_ = Clock::now() + kDrainedPoll;
   std::vector<ProcessEntry> all;
   try {
-    all = processes(store_, options_.prefix);
+    all = ProcessRegistry(store_, options_.prefix).list();
   } catch (const Unavailable&) {  // at the next look
   }
   for (const Entry& entry : drained) {

@@ -106,7 +106,7 @@ TEST_F(Orders, ADrainedServerIsEnded) {
   EXPECT_TRUE(poll_until([&] { return children_->running("server") == 2; }));
   for (int place = 0; place < 2; ++place) {
     const std::string name = "server_" + std::to_string(place);
-    store_->put("job/process/" + name,
+    store_->put("job/process/server/" + name,
                 text_of(ProcessEntry{.name = name, .role = "server", .place = 1 - place}));
   }
   poll_until([&] { return std::count(heard_.begin(), heard_.end(), "server_0: ready") == 1; });

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "distributed/control/server_keeper.h"
-#include "distributed/coordination/membership.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/coordination/store_session.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
@@ -25,7 +25,7 @@ constexpr std::int64_t kServerLease = 5;  // seconds
 class ServerProcess {
  public:
   ServerProcess(const RoleOptions& options, const ServerFolders& folders)
-      : options_(options), store_(open_store(options)), members_(*store_, options.prefix) {
+      : options_(options), store_(open_store(options)), registry_(*store_, options.prefix) {
     if (!folders.cold_rows.empty()) cold_rows_.emplace(folders.cold_rows);
     session_.emplace(*store_, kServerLease, [this](const LeaseKeeper& lease) { claim(lease); });
     ParameterServerOptions server{
@@ -41,7 +41,6 @@ class ServerProcess {
           [this](const Frame& request, Answer& answer) { return keeper_->handle(request, answer); };
     };
     running_.emplace(server);
-    session_->become([this](const LeaseKeeper& lease) { join(lease); });
     ProcessMonitorOptions watched = monitor_of(options, "server");
     watched.place = place_;
     monitor_.emplace(watched);
@@ -54,7 +53,8 @@ class ServerProcess {
           return Finding{!why, why.value_or("there is room for cold rows")};
         },
         Means::not_ready);
-    monitor_->start(*store_);
+    monitor_->start();
+    session_->become([this](const LeaseKeeper& lease) { join(lease); });
   }
 
   // First no more orders arrive, then the keeper finishes, then its data end.
@@ -89,7 +89,7 @@ class ServerProcess {
   // disconnected for long, its data are still valid unless another process took its place.
   void claim(const LeaseKeeper& lease) {
     if (place_ < 0) return claim_any(lease);
-    if (members_.claim_again("server", place_, lease, options_.name)) return;
+    if (registry_.claim("server", place_, lease, options_.name)) return;
     throw Replaced("another parameter server has taken this one's place");
   }
   void claim_any(const LeaseKeeper& lease) {
@@ -97,7 +97,7 @@ class ServerProcess {
       const int first = options_.place.value_or(0);
       const int last = options_.place ? first + 1 : options_.servers;
       const std::optional<int> place =
-          members_.claim_place("server", first, last, lease, options_.name);
+          registry_.claim_place("server", first, last, lease, options_.name);
       if (place) {
         place_ = *place;
         return;
@@ -110,16 +110,16 @@ class ServerProcess {
       std::this_thread::sleep_for(kServerLoopPoll);
     }
   }
-  // By its place, so that its replacement is the same member to others.
   void join(const LeaseKeeper& lease) {
     claim(lease);
-    members_.join("server", std::to_string(place_),
-                  options_.host + ":" + std::to_string(running_->port()), lease);
+    ProcessEntry process = monitor_->entry();
+    process.address = options_.host + ":" + std::to_string(running_->port());
+    registry_.join(process, lease);
   }
 
   const RoleOptions options_;
   const std::unique_ptr<Store> store_;
-  Membership members_;
+  ProcessRegistry registry_;
   int place_ = -1;          // none yet
   bool disk_full_ = false;  // as was said last
   std::optional<ScratchFolder> cold_rows_;

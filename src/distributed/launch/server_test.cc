@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "distributed/coordination/etcd_server.h"
-#include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/coordination/testing/cut_store.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
@@ -60,7 +60,8 @@ class Servers : public ::testing::Test {
     cut_.loses = [this](const Transaction& transaction) {
       for (const Action& action : transaction.then) {
         const auto* put = std::get_if<Put>(&action);
-        if (put != nullptr && put->key == kPrefix + "member/server/0") return lost_joins_-- > 0;
+        if (put != nullptr && put->key == kPrefix + "process/server/server_0")
+          return lost_joins_-- > 0;
       }
       return false;
     };
@@ -76,14 +77,14 @@ class Servers : public ::testing::Test {
     return options;
   }
   std::string address() {
-    const std::vector<Member> all = members_.members("server");
+    const std::vector<ProcessEntry> all = members_.list("server");
     return all.empty() ? "" : all[0].address;
   }
   bool is_there() { return !address().empty(); }
 
   const Security security_{.token = "open sesame"};
   const std::unique_ptr<Store> store_ = make_memory_store();
-  Membership members_{*store_, kPrefix};
+  ProcessRegistry members_{*store_, kPrefix};
   CutStore cut_{*store_};  // as servers see it
   std::atomic<int> lost_joins_{0};
   std::optional<EtcdServer> server_;
@@ -95,7 +96,7 @@ TEST_F(Servers, OneThatHasALeaseAndNoKeyWritesItYet) {
   ASSERT_TRUE(wait_until([&] { return is_there(); }));
   const std::string address = this->address();
   lost_joins_ = 3;
-  ASSERT_TRUE(members_.forget("server", "0"));
+  ASSERT_TRUE(members_.forget("server", "server_0"));
   ASSERT_TRUE(wait_until([&] { return is_there(); }));
   EXPECT_LE(lost_joins_, 0);
   EXPECT_EQ(this->address(), address);
@@ -122,7 +123,8 @@ TEST_F(Servers, OneWhosePlaceIsTakenLeaves) {
   ASSERT_TRUE(wait_until([&] { return !is_there(); }));
   const LeaseKeeper lease(*store_, {});
   ASSERT_EQ(members_.claim_place("server", 1, lease, "server_1"), 0);
-  members_.join("server", "0", "elsewhere:1", lease);
+  members_.join({.name = "server_1", .role = "server", .place = 0, .address = "elsewhere:1"},
+                lease);
   cut_.cut = false;
   ASSERT_TRUE(wait_until([&] { return server.ended(); }));
   std::string told;

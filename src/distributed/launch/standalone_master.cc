@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "distributed/coordination/etcd_store.h"
-#include "distributed/coordination/membership.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/job/job_status.h"
 
 namespace trireme::distributed {
@@ -68,7 +68,7 @@ void StandaloneMaster::write_wanted() {
 }
 
 bool StandaloneMaster::trainers_are_gone() {
-  return Membership(store_, options_.prefix).members("trainer").empty();
+  return ProcessRegistry(store_, options_.prefix).list("trainer").empty();
 }
 
 bool StandaloneMaster::over() try {
@@ -79,7 +79,7 @@ bool StandaloneMaster::over() try {
   if (orders.ends()) {
     if (!ending_) {
       ending_ = Clock::now();
-      for (const ProcessEntry& process : processes(store_, options_.prefix)) {
+      for (const ProcessEntry& process : ProcessRegistry(store_, options_.prefix).list()) {
         processes_ += process.role == "server" ? 0 : 1;
       }
     }

@@ -11,8 +11,8 @@
 #include "base/testing/wait_until.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/lease_keeper.h"
-#include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/process_registry.h"
 
 namespace trireme::distributed {
 namespace {
@@ -56,7 +56,7 @@ class StandaloneMasterTest : public ::testing::Test {
   }
 
   const std::unique_ptr<Store> store_ = make_memory_store();
-  Membership members_{*store_, "job/"};
+  ProcessRegistry members_{*store_, "job/"};
   RoleOptions options_;
 };
 
@@ -75,7 +75,7 @@ TEST_F(StandaloneMasterTest, AJobIsOverWhenAllTrainersAre) {
   EXPECT_TRUE(goes_on(master));
   {
     const LeaseKeeper lease(*store_, {});
-    members_.join("trainer", "a", "", lease);
+    members_.join({.name = "a", .role = "trainer"}, lease);
     put("done", "1");
     EXPECT_TRUE(goes_on(master)) << "one of them tests and saves";
   }
@@ -86,11 +86,10 @@ TEST_F(StandaloneMasterTest, AJobThatIsStoppedWaitsForItsCheckpointAndItsTrainer
   StandaloneMaster master(*store_, options_), another(*store_, options_);
   std::optional<LeaseKeeper> lease;
   lease.emplace(*store_, LeaseOptions{});
-  members_.join("trainer", "a", "", *lease);
+  members_.join({.name = "a", .role = "trainer"}, *lease);
   put("task/epoch", "1 begun");
-  put("process/a", text_of(ProcessEntry{"a", "trainer", "h", 1, 1, "h:1"}));
-  put("process/m", text_of(ProcessEntry{"m", "master", "h", 2, 1, "h:2"}));
-  put("process/s", text_of(ProcessEntry{"s", "server", "h", 3, 1, "h:3"}));
+  put("process/master/m", text_of(ProcessEntry{"m", "master", "h", 2, 1, "h:2"}));
+  put("process/server/s", text_of(ProcessEntry{"s", "server", "h", 3, 1, "h:3"}));
   put("orders/stop", "60 60");
   EXPECT_TRUE(goes_on(master)) << "the checkpoint is not there";
   put("orders/last-checkpoint", text_of(LastCheckpoint{.checkpoint = 4, .epoch = 1, .done = 7}));
@@ -110,7 +109,7 @@ TEST_F(StandaloneMasterTest, AJobThatIsStoppedWaitsForItsCheckpointAndItsTrainer
 TEST_F(StandaloneMasterTest, TrainersThatDoNotLeaveAreNotWaitedForForEver) {
   StandaloneMaster master(*store_, options_);
   const LeaseKeeper lease(*store_, {});
-  members_.join("trainer", "a", "", lease);
+  members_.join({.name = "a", .role = "trainer"}, lease);
   put("task/epoch", "1 begun");
   put("orders/stop", "1 0");
   EXPECT_EQ(end_of(master), "the job was stopped");

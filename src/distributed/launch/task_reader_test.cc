@@ -18,8 +18,8 @@
 #include "base/testing/error.h"
 #include "data/testing/sequences.h"
 #include "distributed/coordination/lease_keeper.h"
-#include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/master/master.h"
 
 namespace trireme::distributed {
@@ -42,7 +42,7 @@ Name name_of(const TaskReader::Read& read) { return {read.epoch, read.task, read
 struct Reading {
   Reading(Store& store, const std::string& name, data::Batches cut)
       : batches(std::move(cut)), lease(store, {.seconds = 2}), members(store, "job/") {
-    members.join("trainer", name, "", lease);
+    members.join({.name = name, .role = "trainer"}, lease);
     client.emplace(
         store, network,
         TaskClientOptions{.prefix = "job/", .name = name, .security = {.token = "open sesame"}});
@@ -50,7 +50,7 @@ struct Reading {
   }
   data::Batches batches;
   LeaseKeeper lease;
-  Membership members;
+  ProcessRegistry members;
   Network network;
   std::optional<TaskClient> client;
   std::optional<TaskReader> reader;

@@ -67,17 +67,16 @@ TrainingMember::TrainingMember(const RoleOptions& options)
       monitor_(monitor_of(options_, "trainer")),
       lease_writer_(monitor_.health()),
       metrics_(monitor_.registry(), monitor_.health()),
-      members_(*store_, options.prefix),
-      session_(*store_, kTrainerLease, [this](const LeaseKeeper& lease) {
-        members_.join("trainer", options_.name, "", lease);
-      }) {
+      registry_(*store_, options.prefix) {
+  monitor_.start();
+  session_.emplace(*store_, kTrainerLease,
+                   [this](const LeaseKeeper& lease) { registry_.join(monitor_.entry(), lease); });
   tasks_.emplace(*store_, network_,
                  TaskClientOptions{.prefix = options.prefix,
                                    .name = options.name,
                                    .security = security_of(options),
                                    .patience = kOutage,
                                    .stop = options.stop});
-  monitor_.start(*store_);
 }
 
 void TrainingMember::extend(Program& program, TrainerOptions& made, const Distribution& how,
@@ -116,7 +115,7 @@ void TrainingMember::join_servers(Program& program, TrainerOptions& made, const 
   client_.emplace(network_,
                   ClientOptions{.view = [this] { return newest_servers(); },
                                 .security = security_of(options_),
-                                .sender = static_cast<std::uint32_t>(session_.first_lease()),
+                                .sender = static_cast<std::uint32_t>(session_->first_lease()),
                                 .deadline = kServers,
                                 .attempt = kAttempt});
   ServerTrainingOptions training;
@@ -401,7 +400,7 @@ bool TrainingMember::enter_turn(SynchronousTurn& turn, TaskReader& reader) {
   rejoin(reader);
   if (!view_) return false;  // told to stop before there was one
   using BatchOutcome = SynchronousTurn::BatchOutcome;
-  const std::int64_t absences = session_.absences();
+  const std::int64_t absences = session_->absences();
   const BatchOutcome outcome = turn.enter(*view_, std::exchange(absences_, absences) != absences);
   if (outcome == BatchOutcome::released) reader.leave();
   if (outcome == BatchOutcome::released || outcome == BatchOutcome::forgotten) read_.reset();
@@ -412,8 +411,8 @@ void TrainingMember::end_by_servers() {
   if (stopped()) return;
   by_servers_->settle();
   patiently([this] {
-    session_.with([this](const LeaseKeeper& lease) {
-      chief_ = members_.claim_place(kChiefRole, 1, lease, options_.name).has_value();
+    session_->with([this](const LeaseKeeper& lease) {
+      chief_ = registry_.claim_place(kChiefRole, 1, lease, options_.name).has_value();
     });
   });
   chief_ = chief_ && !is_concluded();
@@ -422,15 +421,15 @@ void TrainingMember::end_by_servers() {
 // Leaves for good.
 void TrainingMember::leave_members() {
   patiently([this] {
-    session_.become(
-        [this](const LeaseKeeper& lease) { members_.leave("trainer", options_.name, lease); });
+    session_->become(
+        [this](const LeaseKeeper& lease) { registry_.leave("trainer", options_.name, lease); });
   });
 }
 
 // For the health of the process. It does not use the store, so that no step waits for it.
 void TrainingMember::check_session() {
-  lease_writer_.tell(session_.lost());
-  session_.check();
+  lease_writer_.tell(session_->lost());
+  session_->check();
 }
 
 // Repeats `ask`, which uses the store, until it gets an answer.

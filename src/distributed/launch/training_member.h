@@ -15,7 +15,7 @@
 #include "distributed/control/job_view.h"
 #include "distributed/control/synchronous_turn.h"
 #include "distributed/coordination/async_store_read.h"
-#include "distributed/coordination/membership.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/coordination/store_session.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
@@ -92,9 +92,9 @@ class TrainingMember {
   ProcessMonitor monitor_;  // reads none of the following members
   LeaseWriter lease_writer_;
   TrainerMetrics metrics_;
-  Membership members_;
-  StoreSession session_;       // as a trainer
-  std::int64_t absences_ = 0;  // its value at the start of the last generation
+  ProcessRegistry registry_;
+  std::optional<StoreSession> session_;  // as a trainer; always there
+  std::int64_t absences_ = 0;            // its value at the start of the last generation
   Network network_;
   Distribution::Mode mode_ = Distribution::Mode::all_reduce;
   bool prefetch_ = false;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "distributed/coordination/membership.h"
 #include "distributed/master/protocol.h"
 #include "distributed/transport/connection.h"
 
@@ -81,6 +80,16 @@ std::int64_t Master::epoch() const {
 std::optional<Leadership> Master::leadership() const {
   const std::lock_guard lock(mutex_);
   return queue_ ? std::optional(leadership_) : std::nullopt;
+}
+
+void Master::publish(const std::string& key, const std::string& value) {
+  Transaction put;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!queue_) return;
+    put = {.when = {leadership_.guard}, .then = {Put{key, value, lease_->id()}}};
+  }
+  store_.commit(put);
 }
 
 void Master::pause() {
@@ -181,10 +190,13 @@ bool Master::gives_way() const {
 }
 
 void Master::be_known(const LeaseKeeper& lease) {
-  if (options_.name.empty()) return;
-  Membership members(store_, options_.prefix);
-  members.forget(kMasters, options_.name);  // an older lease of ours that lives on in the store
-  members.join(kMasters, options_.name, address(), lease);
+  ProcessEntry process = options_.process;
+  if (process.name.empty()) return;
+  process.role = kMasters;
+  process.address = address();
+  ProcessRegistry registry(store_, options_.prefix);
+  registry.forget(kMasters, process.name);  // an older lease of ours that lives on in the store
+  registry.join(process, lease);
 }
 
 // A lease that may have expired is no reason to stop, because the store decides. Until then guards
@@ -333,8 +345,8 @@ void Master::wait_for_members() {
 // They failed, or were disconnected for too long.
 void Master::lose_gone() {
   std::set<std::string> here;
-  for (const Member& member : Membership(store_, options_.prefix).members(kTrainers)) {
-    here.insert(member.id);
+  for (const ProcessEntry& trainer : ProcessRegistry(store_, options_.prefix).list(kTrainers)) {
+    here.insert(trainer.name);
   }
   polled_ = TaskQueue::Clock::now();
   members_ = std::max<std::int64_t>(static_cast<std::int64_t>(here.size()), 1);

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "distributed/coordination/election.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/master/pace.h"
 #include "distributed/master/task_queue.h"
 #include "distributed/transport/frame_server.h"
@@ -28,10 +29,10 @@ namespace trireme::distributed {
 
 struct MasterOptions {
   std::string prefix;  // of the keys of the job, "job/"
-  // Of this process; no other process has or had it. A process that knows of its end calls
-  // Membership::forget("master", name), so that the next leader need not wait for the lease. Empty:
-  // not possible.
-  std::string name = {};
+  // The entry of this process; the master adds its role and its address. A process that knows of
+  // its end calls ProcessRegistry::forget("master", name), so that the next leader need not wait
+  // for the lease. Without a name it is not registered.
+  ProcessEntry process = {};
   FrameServerOptions server = {};  // for requests of trainers
   std::string host = "127.0.0.1";  // where trainers reach it; the port is that of the server
   std::int64_t epochs = 1;
@@ -59,8 +60,8 @@ struct Leadership {
 class Master {
  public:
   // The store outlives the master. Requests wait until a store that does not answer has failed
-  // once: 2 s is a good limit. Trainers are the members "trainer" of Membership(store, prefix);
-  // tasks of lost members are handed out again. Errors: usage; io if the address is not available.
+  // once: 2 s is a good limit. Trainers are those of ProcessRegistry(store, prefix);
+  // tasks of lost ones are handed out again. Errors: usage; io if the address is not available.
   Master(Store& store, MasterOptions options);
   // Resigns if it leads.
   ~Master();
@@ -71,6 +72,8 @@ class Master {
   bool leads() const;
   bool finished() const;                     // all epochs are over, to the knowledge of this master
   std::optional<TaskCounts> counts() const;  // of a leader
+  // Writes a key of the leader, on its lease. Does nothing for another master. Errors: Unavailable.
+  void publish(const std::string& key, const std::string& value);
   // Returns why the job cannot continue, if all tasks of an epoch failed. No other epoch begins.
   std::optional<std::string> hopeless() const;
   std::int64_t epoch() const;  // of a leader; else 0

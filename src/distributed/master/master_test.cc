@@ -12,8 +12,8 @@
 
 #include "base/testing/error.h"
 #include "distributed/coordination/lease_keeper.h"
-#include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/master/task_client.h"
 
 namespace trireme::distributed {
@@ -45,7 +45,7 @@ class Masters : public ::testing::Test {
   struct Trainer {
     Trainer(Store& store, Network& network, const std::string& name)
         : lease(store, {.seconds = 2}), members(store, "job/") {
-      members.join("trainer", name, "", lease);
+      members.join({.name = name, .role = "trainer"}, lease);
       client.emplace(store, network,
                      TaskClientOptions{.prefix = "job/",
                                        .name = name,
@@ -53,7 +53,7 @@ class Masters : public ::testing::Test {
                                        .patience = Milliseconds(60000)});
     }
     LeaseKeeper lease;
-    Membership members;
+    ProcessRegistry members;
     std::optional<TaskClient> client;
   };
   // Takes and finishes tasks until none remain, and counts them.
@@ -209,16 +209,16 @@ class CutOff : public Store {
 TEST_F(Masters, NobodyWaitsForTheLeaseOfOneThatIsKnownToBeDead) {
   MasterOptions named = options(1, 8);
   named.lease = 3600;
-  named.name = "master_0";
+  named.process.name = "master_0";
   CutOff cut(*store_);
   const Master first(cut, named);
   Trainer a(*store_, network_, "a");
   ASSERT_FALSE(a.client->take(1).tasks.empty());
-  named.name = "master_1";
+  named.process.name = "master_1";
   const Master second(*store_, named);
   cut.away = true;
   const auto begun = std::chrono::steady_clock::now();
-  EXPECT_TRUE(Membership(*store_, "job/").forget("master", "master_0"));
+  EXPECT_TRUE(ProcessRegistry(*store_, "job/").forget("master", "master_0"));
   while (!second.leads() && std::chrono::steady_clock::now() - begun < std::chrono::seconds(60)) {
     std::this_thread::sleep_for(Milliseconds(5));
   }

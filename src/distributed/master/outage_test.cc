@@ -8,8 +8,8 @@
 #include <mutex>
 #include <thread>
 
-#include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/coordination/store_session.h"
 #include "distributed/coordination/testing/cut_store.h"
 #include "distributed/master/master.h"
@@ -51,7 +51,7 @@ class Trainer {
   Trainer(Store& store, Network& network, const std::string& name)
       : session_(store, 2,
                  [&store, name](const LeaseKeeper& lease) {
-                   Membership(store, "job/").join("trainer", name, "", lease);
+                   ProcessRegistry(store, "job/").join({.name = name, .role = "trainer"}, lease);
                  }),
         client_(store, network, {.prefix = "job/", .name = name, .security = {.token = kToken}}) {
     client_.on_lost([this](const Task& task) {
@@ -160,7 +160,7 @@ TEST_F(Outages, ALeaderWhoseLeaseHasEndedMeanwhileLeadsAgainAndKnowsWhatItKnew) 
   for (Seen* seen : {&of_master_, &of_a_, &of_b_}) seen->cut = true;
   const int before = a.learned() + b.learned();
   ASSERT_TRUE(wait_until([&] { return !store_->get("job/master"); }));
-  EXPECT_TRUE(Membership(*store_, "job/").members("trainer").empty());
+  EXPECT_TRUE(ProcessRegistry(*store_, "job/").list("trainer").empty());
   EXPECT_TRUE(wait_until([&] { return a.learned() + b.learned() > before + 50; }));
   EXPECT_FALSE(master.finished());
   for (Seen* seen : {&of_master_, &of_a_, &of_b_}) seen->cut = false;

@@ -10,8 +10,8 @@
 
 #include "base/testing/error.h"
 #include "distributed/coordination/lease_keeper.h"
-#include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/master/master.h"
 #include "distributed/master/protocol.h"
 #include "distributed/master/step_clock.h"
@@ -93,12 +93,12 @@ class Paced : public ::testing::Test {
   struct Trainer {
     Trainer(Paced& test, const std::string& name)
         : lease(*test.store_, {.seconds = 20}), members(*test.store_, "job/") {
-      members.join("trainer", name, "", lease);
+      members.join({.name = name, .role = "trainer"}, lease);
       client.emplace(*test.store_, test.network_,
                      TaskClientOptions{.prefix = "job/", .name = name, .security = {.token = "t"}});
     }
     LeaseKeeper lease;
-    Membership members;
+    ProcessRegistry members;
     std::optional<TaskClient> client;
   };
   MasterOptions options(int tasks) const {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "distributed/coordination/etcd_server.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/coordination/store.h"
 #include "distributed/placement/address.h"
 #include "distributed/placement/environment.h"
@@ -73,7 +74,9 @@ class Bootstrap {
 };
 
 // A key that rank 0 writes when it is ready.
-inline std::string arrival_key(const std::string& prefix) { return prefix + "launcher/0"; }
+inline std::string arrival_key(const std::string& prefix) {
+  return place_key(prefix, "launcher", 0);
+}
 
 // The security for etcd at these addresses. Errors: usage if they are on another machine and there
 // are no certificates.

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "distributed/coordination/election.h"
-#include "distributed/coordination/membership.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/job/job_commands.h"
 #include "distributed/launch/process.h"
 #include "exits.h"
@@ -259,17 +259,13 @@ class LaunchedRun {
   std::optional<Target> target(std::uint32_t which) {
     if (!watch_) return std::nullopt;
     Store& store = watch_->store();
-    std::map<int, std::string> servers;
-    for (const Member& server : Membership(store, prefix_).members("server")) {
-      servers[std::stoi(server.id)] = server.address;
-    }
     std::vector<Target> all;
-    for (const ProcessEntry& entry : processes(store, prefix_)) {
+    for (const ProcessEntry& entry : ProcessRegistry(store, prefix_).list()) {
       if (entry.role == "master") {
         const auto leader = Election(store, prefix_ + "master").leader();
         if (leader) all.push_back({entry.name, leader->name, entry.metrics});
-      } else if (entry.place && servers.contains(*entry.place)) {
-        all.push_back({entry.name, servers.at(*entry.place), entry.metrics});
+      } else if (entry.role == "server") {
+        all.push_back({entry.name, entry.address, entry.metrics});
       }
     }
     return all.empty() ? std::nullopt : std::optional(all[which % all.size()]);

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "distributed/control/job_control.h"
-#include "distributed/coordination/membership.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/job/job_keys.h"
 #include "distributed/launch/scale_controller.h"
 #include "distributed/master/protocol.h"
@@ -191,7 +191,7 @@ class Run {
     links_.close(name);
     mending_.gone(name);
     try {
-      Membership(keys_.store(), kPrefix).forget(role, name);
+      ProcessRegistry(keys_.store(), kPrefix).forget(role, name);
     } catch (const Unavailable&) {  // then its lease expires
     }
   }
@@ -274,7 +274,7 @@ class Run {
     }
     if (all.empty()) return [] { return std::nullopt; };
     return [this, chosen = all[which % all.size()]]() -> std::optional<Target> {
-      for (const ProcessEntry& entry : processes(keys_.store(), kPrefix)) {
+      for (const ProcessEntry& entry : ProcessRegistry(keys_.store(), kPrefix).list()) {
         if (entry.name != chosen.first) continue;
         return Target{.name = entry.name,
                       .service = entry.role == "master" ? kMasterService : kParameterService,

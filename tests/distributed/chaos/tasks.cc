@@ -20,7 +20,8 @@ void Attendance::stay() {
   if (session_) return session_->check();
   try {
     session_.emplace(store_, 5, [this](const LeaseKeeper& lease) {
-      Membership(store_, options_.prefix).join("trainer", options_.name, "", lease);
+      ProcessRegistry(store_, options_.prefix)
+          .join({.name = options_.name, .role = "trainer"}, lease);
     });
   } catch (const Unavailable&) {
   }

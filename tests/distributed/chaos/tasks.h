@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "distributed/coordination/membership.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/coordination/store_session.h"
 #include "distributed/launch/role.h"
 #include "distributed/master/task_client.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "distributed/control/job_view.h"
-#include "distributed/coordination/membership.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/coordination/store_session.h"
 #include "distributed/master/task_client.h"
 #include "distributed/server/client.h"
@@ -129,7 +129,8 @@ class CountTrainer {
     while (!session_ && !stopped()) {
       try {
         session_.emplace(store_, work_.lease, [this](const LeaseKeeper& lease) {
-          Membership(store_, work_.prefix).join("trainer", work_.name, "", lease);
+          ProcessRegistry(store_, work_.prefix)
+              .join({.name = work_.name, .role = "trainer"}, lease);
         });
       } catch (const Unavailable&) {
         std::this_thread::sleep_for(Milliseconds(5));

@@ -13,8 +13,8 @@
 #include "distributed/control/last_checkpoint.h"
 #include "distributed/control/server_keeper.h"
 #include "distributed/control/testing/count_trainer.h"
-#include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/process_registry.h"
 #include "distributed/coordination/testing/cut_store.h"
 #include "distributed/server/parameter_server.h"
 #include "distributed/server/testing/cluster.h"
@@ -41,7 +41,10 @@ class TestServer {
           [this](const Frame& request, Answer& answer) { return keeper_->handle(request, answer); };
     };
     server_.emplace(options);
-    members_.join("server", std::to_string(place_), "127.0.0.1:" + std::to_string(server_->port()),
+    members_.join({.name = name,
+                   .role = "server",
+                   .place = place_,
+                   .address = "127.0.0.1:" + std::to_string(server_->port())},
                   lease_);
   }
   // First no more orders arrive, then the keeper finishes, then its data end.
@@ -54,7 +57,7 @@ class TestServer {
  private:
   Store& store_;
   LeaseKeeper lease_;
-  Membership members_;
+  ProcessRegistry members_;
   int place_ = 0;
   std::optional<ServerKeeper> keeper_;
   std::optional<ParameterServer> server_;
