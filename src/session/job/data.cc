@@ -137,7 +137,8 @@ data::Dataset open_dataset(const Node& node, const std::string& directory, std::
   std::optional<data::Dataset> opened;
   std::string names;
   for_each_source([&](const nn::Entry& entry, auto source) {
-    names += std::string(entry.name) + ", ";
+    names += entry.name;
+    names += ", ";
     if (opened || node.find(entry.name) == nullptr) return;
     Table table(node);
     FieldReader reader(table);

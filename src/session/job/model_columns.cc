@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "session/job/field_reader.h"
 #include "session/job/model.h"
 #include "session/job/model_tables.h"
 #include "trireme/models.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "session/job/field_reader.h"
 #include "session/job/line.h"
 #include "session/job/model.h"
 #include "session/job/model_tables.h"
