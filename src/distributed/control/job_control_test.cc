@@ -107,10 +107,11 @@ TEST_F(JobControlOf, AnOutageOfTheStoreStopsNobody) {
   how.epochs = 8;
   CountJob job(how);
   job.wait_for_tasks(20);
+  const auto start = std::chrono::steady_clock::now();
   job.take_store_away();
   const std::int64_t before = job.finished();
   job.wait_for_tasks(before + 150);
-  std::this_thread::sleep_for(Milliseconds(2500));
+  std::this_thread::sleep_until(start + Milliseconds(2500));
   EXPECT_GE(job.finished(), before + 150);
   EXPECT_FALSE(job.over());
   job.bring_store_back();
@@ -157,11 +158,11 @@ TEST_F(JobControlOf, FourServersToThreeAndBack) {
   const std::int64_t rows = asked != nullptr ? std::atoll(asked) : 20000;
   CountJobOptions how = options();
   how.servers = 4;
-  how.records = 8000;
+  how.records = asked != nullptr ? 8000 : 3000;
   how.epochs = asked != nullptr ? 40 : 4;
   how.every = asked != nullptr ? 1000 : 0.5;
+  how.move_bytes = asked != nullptr ? JobControlOptions().move_bytes : 1 << 20;
   if (asked != nullptr) {
-    how.move_bytes = JobControlOptions().move_bytes;
     how.folder.clear();  // pushes of more tasks than there are would be in no checkpoint
   }
   CountJob job(how);
@@ -191,6 +192,7 @@ TEST_F(JobControlOf, FourServersToThreeAndBack) {
 // meanwhile.
 TEST_F(JobControlOf, RowsThatNobodyUsesGo) {
   CountJobOptions how = options();
+  how.slow = Milliseconds(10);
   how.epochs = 6;
   how.ageing = Ageing{.eviction = {.unused_for = 3}};
   CountJob job(how);
@@ -225,6 +227,7 @@ TEST_F(JobControlOf, RowsThatNobodyUsesGo) {
 TEST_F(JobControlOf, RowsAreAsOldOnNewServers) {
   CountJobOptions how = options();
   how.records = 4000;
+  how.slow = Milliseconds(10);
   how.epochs = 4;
   how.ageing = Ageing{.tick_tasks = 20, .eviction = {.unused_for = 11}};  // an epoch is 5 ticks
   {
@@ -249,6 +252,7 @@ TEST_F(JobControlOf, RowsAreAsOldOnNewServers) {
 
 TEST_F(JobControlOf, RowsBeginToGrowOldWhereAJobGoesOn) {
   CountJobOptions how = options();
+  how.slow = Milliseconds(10);
   how.epochs = 4;
   {
     CountJob job(how);

@@ -25,9 +25,9 @@ class JobExports : public ::testing::Test {
     how_.folder = folder_.path() + "/checkpoints";
     how_.every = 0.05;
     how_.exports = {.folder = folder_.path() + "/exports", .every = 0.05, .deltas = 3};
-    how_.records = 4000;
+    how_.records = 2000;
     how_.epochs = 3;
-    how_.slow = Milliseconds(100);
+    how_.slow = Milliseconds(200);
   }
   std::string table_folder() const { return how_.exports.folder + "/counts"; }
   std::string dense_file() const { return how_.exports.folder + "/dense.safetensors"; }

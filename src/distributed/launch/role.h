@@ -32,11 +32,12 @@ struct RoleOptions {
   // Where it listens, "IP:port", if not at any free port of `host`, because a proxy is in between.
   // The port is the one of the proxy.
   std::string listens = {};
-  std::string name;                 // of this process; no other one has or had it
-  int trainers = 1, servers = 0;    // the numbers of the job
-  std::optional<int> place = {};    // of a parameter server; unset: the first free one
-  bool until_done = false;          // without a launcher: standalone_master.h
-  std::function<bool()> stop = {};  // called regularly: whether to end
+  std::string name;                   // of this process; no other one has or had it
+  int trainers = 1, servers = 0;      // the numbers of the job
+  std::optional<int> place = {};      // of a parameter server; unset: the first free one
+  Milliseconds place_timeout{15000};  // how long a parameter server waits for a free place
+  bool until_done = false;            // without a launcher: standalone_master.h
+  std::function<bool()> stop = {};    // called regularly: whether to end
   // Its pages: monitor/http.h.
   std::string job_name = {};               // the name of the job
   std::string metrics_host = "127.0.0.1";  // where it listens

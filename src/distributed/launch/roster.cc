@@ -12,8 +12,6 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr std::int64_t kLauncherLease = 10;  // seconds
-
 constexpr const char* kLauncher = "launcher";
 
 // The number at the end of a key.
@@ -40,19 +38,20 @@ LauncherState launcher_state_of(const std::string& text) {
   return state;
 }
 
-Roster::Roster(Store& store, std::string prefix, int rank)
+Roster::Roster(Store& store, std::string prefix, int rank, std::int64_t lease)
     : store_(store),
       registry_(store, prefix),
       prefix_(std::move(prefix)),
       rank_(rank),
-      session_(store, kLauncherLease, [this](const LeaseKeeper& lease) { take_place(lease); }) {
+      lease_time_(lease),
+      session_(store, lease, [this](const LeaseKeeper& held) { take_place(held); }) {
   tell({});
   earlier_ = static_cast<int>(store_.get(state_key()).value().version) - 1;
 }
 
 // A failed predecessor has it until its lease expires. Nothing remains of an own expired lease.
 void Roster::take_place(const LeaseKeeper& lease) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kLauncherLease + 2);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(lease_time_ + 2);
   while (!registry_.claim(kLauncher, rank_, lease)) {
     if (begun_ || std::chrono::steady_clock::now() >= until) {
       fail_usage(fmt::format("another launcher has rank {} of this job", rank_));

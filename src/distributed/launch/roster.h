@@ -51,9 +51,10 @@ LauncherState launcher_state_of(const std::string& text);
 
 class Roster {
  public:
-  // Takes part as launcher `rank`. The store outlives it. Errors: as Store; usage if another
-  // process has that rank.
-  Roster(Store& store, std::string prefix, int rank);
+  static constexpr std::int64_t kLease = 10;  // seconds
+  // Takes part as launcher `rank`, on a lease of `lease` seconds. The store outlives it. Errors: as
+  // Store; usage if another process has that rank.
+  Roster(Store& store, std::string prefix, int rank, std::int64_t lease = kLease);
 
   // Throws if another process has the rank now, after this one was disconnected for long. Errors:
   // usage.
@@ -86,6 +87,7 @@ class Roster {
   ProcessRegistry registry_;
   const std::string prefix_;
   const int rank_;
+  const std::int64_t lease_time_;  // seconds
   bool begun_ = false;
   int earlier_ = 0;
   StoreSession session_;

@@ -23,7 +23,7 @@ TEST(Roster, ALauncherThatWasCutOffIsThereAgain) {
   const auto store = make_memory_store();
   CutStore seen(*store);
   Roster first(*store, "job/", 0);
-  const Roster second(seen, "job/", 1);
+  const Roster second(seen, "job/", 1, kMinLease);
   ASSERT_TRUE(is_alive(first));
   seen.cut = true;
   ASSERT_TRUE(wait_until([&] { return !is_alive(first); })) << "its lease has ended";
@@ -35,7 +35,7 @@ TEST(Roster, ALauncherThatWasCutOffIsThereAgain) {
 TEST(Roster, ARankThatAnotherHasByNowIsToldOf) {
   const auto store = make_memory_store();
   CutStore seen(*store);
-  const Roster roster(seen, "job/", 1);
+  const Roster roster(seen, "job/", 1, kMinLease);
   seen.cut = true;
   ASSERT_TRUE(wait_until([&] { return !store->get("job/place/launcher/1"); }));
   const LeaseKeeper lease(*store, {.seconds = 60});

@@ -19,7 +19,6 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kServerLoopPoll{50};
-constexpr Milliseconds kPlace{15000};     // in which a place becomes free
 constexpr std::int64_t kServerLease = 5;  // seconds
 
 class ServerProcess {
@@ -93,7 +92,7 @@ class ServerProcess {
     throw Replaced("another parameter server has taken this one's place");
   }
   void claim_any(const LeaseKeeper& lease) {
-    for (const Deadline end = in(kPlace);;) {
+    for (const Deadline end = in(options_.place_timeout);;) {
       const int first = options_.place.value_or(0);
       const int last = options_.place ? first + 1 : options_.servers;
       const std::optional<int> place =

@@ -83,7 +83,8 @@ class Servers : public ::testing::Test {
   bool is_there() { return !address().empty(); }
 
   const Security security_{.token = "open sesame"};
-  const std::unique_ptr<Store> store_ = make_memory_store();
+  TestClock clock_;
+  const std::unique_ptr<Store> store_ = make_memory_store({.now = [this] { return clock_.now(); }});
   ProcessRegistry members_{*store_, kPrefix};
   CutStore cut_{*store_};  // as servers see it
   std::atomic<int> lost_joins_{0};
@@ -108,6 +109,7 @@ TEST_F(Servers, OneOutlivesAStoreThatIsAway) {
   Serving server(options("server_0"));
   ASSERT_TRUE(wait_until([&] { return is_there(); }));
   cut_.cut = true;
+  clock_.advance(std::chrono::seconds(60));  // longer than its lease
   ASSERT_TRUE(wait_until([&] { return !is_there(); }));
   std::this_thread::sleep_for(Milliseconds(500));  // some looks of the server's
   EXPECT_FALSE(server.ended());
@@ -120,6 +122,7 @@ TEST_F(Servers, OneWhosePlaceIsTakenLeaves) {
   Serving server(options("server_0"));
   ASSERT_TRUE(wait_until([&] { return is_there(); }));
   cut_.cut = true;
+  clock_.advance(std::chrono::seconds(60));  // longer than its lease
   ASSERT_TRUE(wait_until([&] { return !is_there(); }));
   const LeaseKeeper lease(*store_, {});
   ASSERT_EQ(members_.claim_place("server", 1, lease, "server_1"), 0);
@@ -140,8 +143,10 @@ TEST_F(Servers, OneWhosePlaceIsTakenLeaves) {
 TEST_F(Servers, OneThatNobodyNeedsLeaves) {
   const LeaseKeeper lease(*store_, {});
   ASSERT_EQ(members_.claim_place("server", 1, lease, "server_0"), 0);
-  Serving server(options("server_1"));
-  ASSERT_TRUE(wait_until([&] { return server.ended(); })) << "after 15 s";
+  RoleOptions options = this->options("server_1");
+  options.place_timeout = Milliseconds(300);
+  Serving server(options);
+  ASSERT_TRUE(wait_until([&] { return server.ended(); }));
   EXPECT_THROW(std::rethrow_exception(server.end()), Replaced);
 }
 

@@ -240,7 +240,7 @@ TEST_F(Credentials, NobodyMakesThem) {
 // Whether a client with `theirs` gets an answer from a server with `ours`: of the store, and of
 // frames. A refusal takes until `patience` ends.
 std::pair<bool, bool> admitted(const Security& ours, const Security& theirs,
-                               Milliseconds patience = Milliseconds(1000)) {
+                               Milliseconds patience = Milliseconds(400)) {
   const auto store = make_memory_store();
   const EtcdServer server(*store, {.security = ours});
   const std::string address = "127.0.0.1:" + std::to_string(server.port());

@@ -33,7 +33,7 @@ struct CountWork {
 
 class CountTrainer {
  public:
-  static constexpr std::int64_t kTask = 40, kBatch = 10;  // records
+  static constexpr std::int64_t kTask = 40, kBatch = 20;  // records
   static constexpr std::uint32_t kSums = 5;  // so that some move between servers when others do not
 
   CountTrainer(Store& store, Network& network, CountWork work)

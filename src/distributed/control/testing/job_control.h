@@ -114,11 +114,11 @@ class CountJob {
   }
   // From all processes; its data stay.
   void take_store_away() {
-    clock_.stand();
+    clock_.stop();
     store_->cut = true;
   }
   void bring_store_back() {
-    clock_.go_on();
+    clock_.resume();
     store_->cut = false;
   }
   // The leader has moved slots, and all servers know; but it fails before other processes do.
@@ -263,7 +263,13 @@ class CountJob {
   }
   void finish(std::int64_t tasks) {
     finished_ += tasks;
-    if (slow_) std::this_thread::sleep_for(options_.slow * tasks * (1 + finished_ / 100));
+    const std::int64_t all = options_.epochs * options_.records / CountTrainer::kTask;
+    const bool almost_done = finished_ > all * 3 / 4;
+    const auto until = std::chrono::steady_clock::now() +
+                       options_.slow * tasks * (1 + finished_ / 50) * (almost_done ? 20 : 1);
+    while (slow_ && !stop_ && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(Milliseconds(2));
+    }
   }
   void declare_rows() {
     ClientOptions options;
@@ -328,7 +334,7 @@ class CountJob {
   }
 
   const CountJobOptions options_;
-  StandingClock clock_;
+  TestClock clock_;
   const std::unique_ptr<Store> memory_;
   const std::unique_ptr<CutStore> store_;  // as all processes see it
   Network network_;

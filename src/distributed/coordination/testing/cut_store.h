@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: a store that can be disconnected from its callers. Its clock may stop meanwhile.
+// For tests: a store that can be disconnected from its callers, and a clock for its leases.
 
 #include <atomic>
 #include <chrono>
@@ -44,31 +44,37 @@ class CutStore : public Store {
   Store& store_;
 };
 
-// The clock of a store. It stops while the store is unavailable, so leases last, as in an etcd that
-// is killed and restarted.
-class StandingClock {
+// The clock of a store, for the end of leases. It can stop while the store is unavailable, so that
+// leases last, as in an etcd that is killed and restarted; and it can jump, so that leases end at
+// once.
+class TestClock {
  public:
   using Time = std::chrono::steady_clock;
   Time::time_point now() const {
     const std::lock_guard lock(mutex_);
     return at();
   }
-  void stand() {
+  void stop() {
     const std::lock_guard lock(mutex_);
     since_ = at();
-    stands_ = true;
+    stopped_ = true;
   }
-  void go_on() {
+  void resume() {
     const std::lock_guard lock(mutex_);
     behind_ = Time::now() - at();
-    stands_ = false;
+    stopped_ = false;
+  }
+  // Not while it is stopped.
+  void advance(Time::duration time) {
+    const std::lock_guard lock(mutex_);
+    behind_ -= time;
   }
 
  private:
-  Time::time_point at() const { return stands_ ? since_ : Time::now() - behind_; }
+  Time::time_point at() const { return stopped_ ? since_ : Time::now() - behind_; }
 
   mutable std::mutex mutex_;
-  bool stands_ = false;
+  bool stopped_ = false;
   Time::time_point since_ = {};
   Time::duration behind_ = {};
 };
