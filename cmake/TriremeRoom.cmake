@@ -1,5 +1,5 @@
-# trireme_room(NAME [SELF_CONTAINED] [APART] [THREADS] [LIBRARIES third-party...] [SOURCES file...]
-#              [EXCLUDE file...] [PRECOMPILE header...] [TEST option value...])
+# trireme_room(NAME [SELF_CONTAINED] [APART] [THREADS] [BEFORE_OPS] [LIBRARIES third-party...]
+#              [SOURCES file...] [EXCLUDE file...] [PRECOMPILE header...] [TEST option value...])
 #
 # A room is a folder of src/: every .cc in it (and below) that is not a test becomes part of the
 # object library trireme_<room>; every *_test.cc, and every file of a folder `testing`, becomes part
@@ -14,7 +14,8 @@
 # not in the suite unit. SYSTEM_TESTS: test files that take long because they sweep generated code,
 # read whole data sets or run whole jobs; they become <room>_system_test of the suite system.
 # tests/CMakeLists.txt explains the suites. THREADS: the room's code runs on several threads
-# (tools/check_layers.py finds a room that does not say so). The include rules between rooms are
+# (tools/check_layers.py finds a room that does not say so). BEFORE_OPS: it is compiled before
+# trireme/ops.h is generated, because the generator needs it. The include rules between rooms are
 # checked by tools/check_layers.py, not here.
 set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 # What most files of every room include: a third of the time that they take to compile is spent
@@ -23,7 +24,7 @@ set(TRIREME_COMMON_HEADERS <algorithm> <cmath> <cstdint> <functional> <map> <mem
   <string_view> <utility> <vector> <fmt/core.h> <base/error.h>)
 
 function(trireme_room name)
-  cmake_parse_arguments(ARG "SELF_CONTAINED;APART;THREADS" ""
+  cmake_parse_arguments(ARG "SELF_CONTAINED;APART;THREADS;BEFORE_OPS" ""
     "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE;TEST;SYSTEM_TESTS;THREAD_TESTS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(excluded ${ARG_EXCLUDE})
@@ -58,7 +59,7 @@ function(trireme_room name)
     trireme_precompile(${target} ${TRIREME_COMMON_HEADERS} ${ARG_PRECOMPILE})
   endif()
   trireme_unity(${target})
-  if(TARGET trireme_generate)
+  if(TARGET trireme_generate AND NOT ARG_BEFORE_OPS)
     add_dependencies(${target} trireme_generate)
   endif()
   if(ARG_APART)

@@ -86,7 +86,7 @@ THIRD_PARTY = [
     (r"yaml-cpp/", ["src/data", "src/distributed/launch"]),
     (r"protozero/", ["src/data", "src/session/train", "src/distributed/coordination"]),
     (r"openssl/", ["src/distributed/placement"]),
-    (r"nlohmann/", ["src/base", "src/data", "src/plan", "src/inference", "src/session", "src/distributed", "apps"]),
+    (r"nlohmann/", ["src/base", "src/ir", "src/data", "src/plan", "src/inference", "src/session", "src/distributed", "apps"]),
     (r"CLI/", ["apps"]),
     (r"fmt/", ["src", "apps"]),
     (r"xxhash\.h", ["src/base"]),

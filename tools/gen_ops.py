@@ -6,15 +6,18 @@ signature `Op op("...")` and the text `op.doc = "..."`. Writes
     <out>/include/trireme/ops.h   one function per op, and a struct for its attributes
     <out>/ops.cc                  their bodies: calls of emit()
     <out>/op_list.cc              ops::Catalog::Catalog(), the list of all ops
+The program describe_signatures parses the signatures, by the parser that the library has.
 and, with --reference FILE, the reference page docs/reference/ops.md. Files that would not change
 are left alone, so that nothing is compiled again.
 
-usage: gen_ops.py SOURCE_DIR OUT_DIR [--reference FILE] [--check FILE]
+usage: gen_ops.py SOURCE_DIR OUT_DIR DESCRIBE_SIGNATURES [--reference FILE] [--check FILE]
 """
 
 import argparse
+import json
 import os
 import re
+import subprocess
 import sys
 import textwrap
 
@@ -43,37 +46,36 @@ def joined(literals):
                    for p in parts)
 
 
-def split_top_level(text):
-    """Splits at commas that are not inside brackets."""
-    parts, depth, current = [], 0, ""
-    for c in text:
-        depth += c in "[("
-        depth -= c in "])"
-        if c == "," and depth == 0:
-            parts.append(current.strip())
-            current = ""
-        else:
-            current += c
-    if current.strip():
-        parts.append(current.strip())
-    return parts
+def parsed(program, ops):
+    """What the signatures of the ops declare: the lines that describe_signatures writes."""
+    lines = "".join(op.signature + "\n" for op in ops)
+    done = subprocess.run([program], input=lines, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit("gen_ops.py: " + done.stderr.strip())
+    return json.loads(done.stdout)
 
 
 class Attribute:
-    def __init__(self, path, text):
-        match = re.fullmatch(r"(\w+)\s*:\s*(\w+)\s*(?:=\s*(.*))?", text, re.S)
-        if not match or match[2] not in CPP_TYPES:
-            fail(path, f"attribute `{text}` is not `name: kind` or `name: kind = default`")
-        self.name, self.kind, self.default = match[1], match[2], match[3]
+    def __init__(self, declared):
+        self.name, self.kind = declared["name"], declared["kind"]
+        self.required = declared.get("required", False)
+        self.default = declared.get("default")
+
+    def default_text(self):
+        """As a signature has it."""
+        if self.required:
+            return "required"
+        if self.kind in ("dtype", "shape"):
+            return self.default
+        return json.dumps(self.default)
 
     def cpp_default(self):
-        if self.default is None:
-            return "{}"
-        if self.default.startswith("["):
-            return "{" + self.default[1:-1] + "}"
+        text = self.default_text()
+        if self.required or text == "[]":
+            return ""
         if self.kind == "dtype":
-            return "DType::" + self.default
-        return self.default
+            return " = DType::" + text
+        return " = " + text.replace("[", "{").replace("]", "}")
 
     def value(self):
         expression = "attributes." + self.name
@@ -106,19 +108,17 @@ class Op:
         self.old_attributes = dict(
             (new, old) for old, new in re.findall(r'\{"(\w+)", "(\w+)"\}', "".join(
                 re.findall(r"\bop\.old_attributes\s*=\s*(\{\{.*?\}\});", text, re.S))))
-        self.parse()
 
-    def parse(self):
-        match = re.fullmatch(r"(\w+)\(([^;]*?)(?:;(.*))?\)\s*(?:->\s*(.*))?", self.signature, re.S)
-        if not match or match[1] != self.name:
-            fail(self.path, f"signature `{self.signature}` is not `{self.name}(operands; attributes)`")
-        self.operands = split_top_level(match[2])
-        self.attributes = [Attribute(self.path, t) for t in split_top_level(match[3] or "")]
-        self.results = ["result"]
-        if match[4]:
-            self.results = [] if match[4].strip() == "()" else split_top_level(match[4])
+    def declare(self, declared):
+        """Sets what the signature declares."""
+        if declared["name"] != self.name:
+            fail(self.path, f"the signature `{self.signature}` is not one of `{self.name}`")
+        self.operands = declared["operands"]
+        self.variadic = declared["variadic"]  # the last operand
+        self.attributes = [Attribute(attribute) for attribute in declared["attributes"]]
+        self.results = declared["results"]
         # Made with its blocks by a function of its own, not by one that is generated.
-        self.has_blocks = self.results and self.results[-1].endswith("...")
+        self.has_blocks = declared["variadic_results"]
 
     @property
     def struct(self):
@@ -127,10 +127,9 @@ class Op:
     def struct_text(self):
         lines = [f"struct {self.struct} {{"]
         for attribute in self.attributes:
-            note = "  // required" if attribute.default is None else ""
-            default = attribute.cpp_default()
-            default = default if default == "{}" else " = " + default
+            note = "  // required" if attribute.required else ""
             kind = CPP_TYPES[attribute.kind]
+            default = attribute.cpp_default() or "{}"
             lines.append(f"  {kind} {attribute.name}{default};{note}")
             if attribute.name in self.old_attributes:
                 old = self.old_attributes[attribute.name]
@@ -142,14 +141,14 @@ class Op:
         parameters = [] if self.operands else ["const Program& program"]
         takes_numbers = self.elementwise and len(self.operands) > 1
         for operand in self.operands:
-            if operand.endswith("..."):
-                parameters.append(f"const std::vector<Value>& {operand[:-3]}")
+            if self.variadic and operand == self.operands[-1]:
+                parameters.append(f"const std::vector<Value>& {operand}")
             elif takes_numbers:
                 parameters.append(f"const Operand& {operand}")
             else:
                 parameters.append(f"const Value& {operand}")
         if self.attributes:
-            optional = all(a.default is not None for a in self.attributes)
+            optional = not any(a.required for a in self.attributes)
             default = " = {}" if defaults and optional else ""
             name = "attributes" if defaults or not self.old_attributes else "given"
             parameters.append(f"const {self.struct}& {name}{default}")
@@ -164,11 +163,11 @@ class Op:
 
     def body(self):
         lines = [self.prototype(False) + " {"]
-        fixed = [o for o in self.operands if not o.endswith("...")]
+        fixed = self.operands[:-1] if self.variadic else self.operands
         lines.append(f"  std::vector<Operand> operands{{{', '.join(fixed)}}};"
                      if fixed else "  std::vector<Operand> operands;")
-        if len(fixed) < len(self.operands):
-            xs = self.operands[-1][:-3]
+        if self.variadic:
+            xs = self.operands[-1]
             lines.append(f"  operands.insert(operands.end(), {xs}.begin(), {xs}.end());")
         if self.old_attributes:
             lines.append(f"  {self.struct} attributes = given;")
@@ -202,8 +201,7 @@ class Op:
         """The function under its old name, which calls the new one."""
         if not self.old_name:
             return ""
-        names = [operand.removesuffix("...") for operand in self.operands]
-        names += ["attributes"] if self.attributes else []
+        names = self.operands + (["attributes"] if self.attributes else [])
         prototype = self.prototype(True).replace("TRIREME_API ", "")
         prototype = prototype.replace(f" {self.name}(", f" {self.old_name}(", 1)
         return (f'\n[[deprecated("use {self.name}()")]] inline {prototype} {{\n'
@@ -218,7 +216,7 @@ class Op:
         lines = [f"## {self.name}", "", "```text", signature, "```", "", one_sentence_a_line(self.doc), ""]
         if self.attributes:
             lines += ["| attribute | kind | default |", "|---|---|---|"]
-            lines += [f"| {a.name} | {a.kind} | {a.default or 'required'} |" for a in self.attributes]
+            lines += [f"| {a.name} | {a.kind} | {a.default_text()} |" for a in self.attributes]
             lines.append("")
         if not self.has_function:
             return "\n".join(lines)
@@ -345,6 +343,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("source_dir")
     parser.add_argument("out_dir")
+    parser.add_argument("describe_signatures", help="the program that parses signatures")
     parser.add_argument("--reference", help="also write the reference page to this file")
     parser.add_argument("--check", help="fail if this file is not the reference page")
     arguments = parser.parse_args()
@@ -356,6 +355,8 @@ def main():
         fail(listing, "no list set(TRIREME_OPS ...)")
     names = re.sub(r"#.*", "", match[1]).split()
     ops = [Op(arguments.source_dir, name) for name in sorted(names)]
+    for op, declared in zip(ops, parsed(arguments.describe_signatures, ops)):
+        op.declare(declared)
 
     write(os.path.join(arguments.out_dir, "include", "trireme", "ops.h"), header(ops))
     write(os.path.join(arguments.out_dir, "ops.cc"), bodies(ops))

@@ -15,12 +15,6 @@ bool same_double(double a, double b) {
          std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
-const char* kind_name(AttributeSpec::Kind kind) {
-  constexpr const char* kNames[] = {"bool", "int",    "float", "string",
-                                    "ints", "floats", "dtype", "shape"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 // The kinds are declared in the same order as the alternatives of the variant Attribute.
 bool has_kind(const Attribute& value, AttributeSpec::Kind kind) {
   return value.index() == static_cast<std::size_t>(kind);
@@ -94,8 +88,9 @@ Attributes complete_attributes(const OpDef& def, const Attributes& given) {
     }
     Attribute value = converted(attribute.value, spec->kind);
     if (!has_kind(value, spec->kind)) {
-      throw TypeError{"attribute '" + attribute.name + "' must be a " + kind_name(spec->kind) +
-                          ", not " + print_attribute(attribute.value),
+      throw TypeError{"attribute '" + attribute.name + "' must be a " +
+                          std::string(kind_name(spec->kind)) + ", not " +
+                          print_attribute(attribute.value),
                       ""};
     }
     set_attribute(result, attribute.name, std::move(value));

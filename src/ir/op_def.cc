@@ -48,11 +48,12 @@ std::vector<std::string_view> split(std::string_view text) {
   return parts;
 }
 
+constexpr std::array<std::string_view, 8> kKindNames = {"bool", "int",    "float", "string",
+                                                        "ints", "floats", "dtype", "shape"};
+
 std::optional<Kind> kind_named(std::string_view name) {
-  constexpr std::array<std::string_view, 8> kNames = {"bool", "int",    "float", "string",
-                                                      "ints", "floats", "dtype", "shape"};
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == name) return static_cast<Kind>(i);
+  for (std::size_t i = 0; i < kKindNames.size(); ++i) {
+    if (kKindNames[i] == name) return static_cast<Kind>(i);
   }
   return std::nullopt;
 }
@@ -124,6 +125,8 @@ AttributeSpec parse_attribute(const OpDef& def, std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view kind_name(Kind kind) { return kKindNames.at(static_cast<std::size_t>(kind)); }
 
 void use_new_names(const OpDef& def, Attributes& attributes) {
   for (const auto& [old_name, new_name] : def.old_attributes) {

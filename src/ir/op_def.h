@@ -96,6 +96,8 @@ struct AttributeSpec {
   bool required = false;
   Attribute default_value;
 };
+// Returns the kind as a signature has it: "ints".
+std::string_view kind_name(AttributeSpec::Kind kind);
 
 struct OpDef {
   // "conv2d(x, weight; stride: ints = [1, 1], groups: int = 1)". Operands come before the

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "ir/signature_json.h"
 #include "nn/catalog/initializers.h"
 #include "nn/catalog/layers.h"
 #include "nn/catalog/losses.h"
@@ -227,54 +228,17 @@ Json tables() {
           {"search", fields_of(job::SearchTable{})}};
 }
 
-const char* text_of(ir::AttributeSpec::Kind kind) {
-  using Kind = ir::AttributeSpec::Kind;
-  switch (kind) {
-    case Kind::boolean: return "bool";
-    case Kind::integer: return "int";
-    case Kind::number: return "float";
-    case Kind::text: return "string";
-    case Kind::integers: return "ints";
-    case Kind::numbers: return "floats";
-    case Kind::dtype: return "dtype";
-    case Kind::shape: break;
-  }
-  return "shape";
-}
-
-Json value_of(const Attribute& attribute) {
-  return std::visit(
-      [](const auto& value) -> Json {
-        using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, DType>) return std::string(name_of(value));
-        else if constexpr (std::is_same_v<T, Shape>) return str(value);
-        else return value;
-      },
-      attribute);
-}
-
 Json ops() {
   Json list = Json::array();
   for (const std::string& name : ops::catalog().names()) {
     const ops::Op& op = *ops::catalog().find(name);
-    Json attributes = Json::array();
-    for (const ir::AttributeSpec& spec : op.attributes) {
-      Json attribute = {{"name", spec.name}, {"kind", text_of(spec.kind)}};
-      if (spec.required) attribute["required"] = true;
-      else attribute["default"] = value_of(spec.default_value);
-      attributes.push_back(std::move(attribute));
-    }
-    list.push_back({{"name", name},
-                    {"signature", op.signature},
-                    {"doc", op.doc},
-                    {"operands", op.operands},
-                    {"variadic", op.variadic},
-                    {"results", op.results},
-                    {"variadic_results", op.variadic_results},
-                    {"attributes", attributes},
-                    {"elementwise", op.has(ir::Trait::elementwise)},
-                    {"internal", op.has(ir::Trait::internal)},
-                    {"blocks", op.control != ir::ControlFlow::none}});
+    Json json = Json::parse(ir::signature_json(op));
+    json["signature"] = op.signature;
+    json["doc"] = op.doc;
+    json["elementwise"] = op.has(ir::Trait::elementwise);
+    json["internal"] = op.has(ir::Trait::internal);
+    json["blocks"] = op.control != ir::ControlFlow::none;
+    list.push_back(std::move(json));
   }
   return list;
 }
