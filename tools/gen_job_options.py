@@ -92,10 +92,20 @@ def page(catalog):
                 doc += "; takes several `inputs`" if e.get("joins") else ""
                 lines.append(f"| `{e['name']}` | {doc} |")
             lines.append("")
+        if key == "sources":
+            lines += texts(catalog["texts"])
         if key == "layers":
             names = ", ".join(f"`{name}`" for name in catalog["activations"])
             lines += ["Activations are layers too:"] + wrapped(names) + [""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def texts(tables):
+    return ["### text", "", "How texts become ids and examples, a key of `data`.",
+            "The corpus decides which keys it may have: see [texts](job.md#texts).", ""
+            ] + options_table(tables["text"]) + [
+                "", "### skip_grams", "", "A key of `text`.", ""
+            ] + options_table(tables["skip_grams"]) + [""]
 
 
 def wrapped(text, width=100):

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 bool is_usable(const Json& field) {
   if (!field.contains("default")) return false;
   const Json& value = field["default"];
-  if (value.is_null() || value == "") return false;
+  if (value.is_null() || value == "" || value == Json::array()) return false;
   return !value.is_number() || !field.contains("min") || value >= field["min"];
 }
 
@@ -67,15 +67,33 @@ class Resolver {
     return given;
   }
 
+  Json choices(Json given, const Json& entries) const {
+    for (Json& one : given) one = choice(one, entries);
+    return given;
+  }
+
+  // A data set that is a table has the name of its kind as a key.
+  Json source(const Json& given) const {
+    for (const Json& entry : catalog_["sources"]) {
+      if (given.is_object() && given.contains(entry["name"])) return table(given, entry["options"]);
+    }
+    return given;
+  }
+
   Json value(const Json& given, const std::string& type) const {
     if (type == "loss") return choice(given, catalog_["losses"]);
     if (type == "optimizer") return choice(given, catalog_["optimizers"]);
     if (type == "schedule") return choice(given, catalog_["schedules"]);
     if (type == "average") return choice(given, catalog_["averages"]);
+    if (type == "metrics") return choices(given, catalog_["metrics"]);
+    if (type == "augmentations") return choices(given, catalog_["augmentations"]);
+    if (type == "dataset") return source(given);
     if (catalog_["tables"].contains(type)) return table(given, catalog_["tables"][type]);
     return given;
   }
 
+  // Which options a named model has depends on its other options and on the data, so it stays as it
+  // is.
   Json model(const Json& given) const {
     Json filled = given;
     if (given.contains("name") || !given.contains("layers")) return filled;

@@ -78,6 +78,27 @@ TEST(JobResolve, HasWhatTheCommandLineChanged) {
   EXPECT_THAT(text, HasSubstr("directory = \"else \\\"where\\\"\"\n"));
 }
 
+TEST(JobResolve, HasTheDefaultsOfDataTablesAugmentationsAndMetrics) {
+  const std::string text = resolved(
+      "[data]\ntrain = { csv = \"x.csv\", target = \"y\" }\naugment = [\"flip\", "
+      "{ random_crop = { size = 28 } }]\n[model]\nlayers = [\"relu\"]\n[train]\n"
+      "loss = \"mse\"\nmetrics = [\"rmse\", { top_k_accuracy = {} }]\noptimizer = \"adam\"\n");
+  EXPECT_THAT(text, HasSubstr("train = { csv = \"x.csv\", target = \"y\", named = false"));
+  EXPECT_THAT(text, HasSubstr("separator = \",\""));
+  EXPECT_THAT(text, HasSubstr("  { flip = { probability = 0.5 } },\n"
+                              "  { random_crop = { size = 28, padding = 0 } },\n"));
+  EXPECT_THAT(text, HasSubstr("  { top_k_accuracy = { k = 5 } },\n"));
+  EXPECT_EQ(resolved(text), text);
+}
+
+TEST(JobResolve, LeavesNamedModelsAndTextsAsTheyAre) {
+  const std::string text = resolved(
+      "[data]\ntrain = \"tatoeba/train\"\ntext = { max_tokens = 9 }\n[model]\n"
+      "name = \"translator\"\n[train]\nloss = \"cross_entropy\"\n");
+  EXPECT_THAT(text, HasSubstr("text = { max_tokens = 9 }\n"));
+  EXPECT_THAT(text, HasSubstr("[model]\nname = \"translator\"\n\n"));
+}
+
 TEST(JobResolve, KeepsNamesAndInputsOfLayers) {
   const std::string text = resolved(
       "[data]\ntrain = \"x.csv\"\n[model]\nlayers = [{ linear = { units = 4 }, name = \"a\" }, "

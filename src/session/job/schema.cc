@@ -15,6 +15,7 @@
 #include "session/job/data_tables.h"
 #include "session/job/metric_tables.h"
 #include "session/job/model_tables.h"
+#include "session/job/text_tables.h"
 #include "trireme/job.h"
 
 namespace trireme {
@@ -244,19 +245,22 @@ Json ops() {
 }
 
 Json catalog() {
-  return {{"format", 1},
-          {"ops", ops()},
-          {"layers", layers()},
-          {"activations", nn::activation_names()},
-          {"losses", losses()},
-          {"optimizers", optimizers()},
-          {"schedules", schedules()},
-          {"averages", averages()},
-          {"models", models()},
-          {"sources", sources()},
-          {"augmentations", augmentations()},
-          {"metrics", metrics()},
-          {"tables", tables()}};
+  return {
+      {"format", 1},
+      {"ops", ops()},
+      {"layers", layers()},
+      {"activations", nn::activation_names()},
+      {"losses", losses()},
+      {"optimizers", optimizers()},
+      {"schedules", schedules()},
+      {"averages", averages()},
+      {"models", models()},
+      {"sources", sources()},
+      {"augmentations", augmentations()},
+      {"metrics", metrics()},
+      {"texts",
+       {{"text", fields_of(job::TextTable{})}, {"skip_grams", fields_of(job::SkipGramTable{})}}},
+      {"tables", tables()}};
 }
 
 }  // namespace

@@ -9,42 +9,28 @@
 #include "data/text/tagged_data.h"
 #include "session/job/data_tables.h"
 #include "session/job/field_reader.h"
-#include "session/model/model_folder.h"
+#include "session/job/text_tables.h"
 #include "trireme/loss.h"
 
 namespace trireme::job {
 namespace {
 
-text::SubwordOptions read_subwords(Table& table) {
-  using Kind = text::SubwordKind;
-  text::SubwordOptions options;
-  options.size = table.size("size", options.size);
-  options.kind = table.boolean("byte_pairs", false) ? Kind::bpe : Kind::unigram;
-  options.fewer = table.boolean("fewer", options.fewer);
-  options.coverage = table.number("coverage", options.coverage);
-  options.bytes = table.boolean("bytes", options.bytes);
-  return options;
-}
-
-Cutting read_cutting(Table& table) {
+// Reads how to split texts into `table`.
+Cutting read_cutting(FieldReader& reader, TextTable& table) {
+  token_kind_field(reader, table);
+  lower_case_field(reader, table);
   Cutting cutting;
-  const std::string kind = table.text("tokens", kTokenKinds[0]);
-  const auto found = std::find(kTokenKinds.begin(), kTokenKinds.end(), kind);
-  const bool lower_case = table.boolean("lower_case", false);
-  if (kind == kSubwords) {
-    cutting.subwords = read_subwords(table);
-    cutting.subwords->lower_case = lower_case;
+  if (!table.tokens) {
+    subword_fields(reader, table);
+    cutting.subwords = table.subwords;
+    cutting.subwords->kind = table.byte_pairs ? text::SubwordKind::bpe : text::SubwordKind::unigram;
+    cutting.subwords->lower_case = table.lower_case;
     return cutting;
   }
-  if (found == kTokenKinds.end()) {
-    std::vector<std::string> kinds(kTokenKinds.begin(), kTokenKinds.end());
-    kinds.emplace_back(kSubwords);
-    fail_unknown({kind, table.node("tokens"), table.node("tokens")}, "kind of tokens", kinds);
-  }
-  cutting.tokens.kind = static_cast<text::TokenOptions::Kind>(found - kTokenKinds.begin());
-  cutting.tokens.lower_case = lower_case;
-  cutting.vocabulary.min_count = table.integer("min_count", 1, 1);
-  cutting.vocabulary.max_size = table.integer("max_size", 0, 0);
+  vocabulary_fields(reader, table);
+  cutting.tokens.kind = *table.tokens;
+  cutting.tokens.lower_case = table.lower_case;
+  cutting.vocabulary = table.vocabulary;
   return cutting;
 }
 
@@ -125,13 +111,15 @@ const text::Encoder& TextReader::encoder(const data::Corpus& corpus, const std::
 }
 
 data::Dataset TextReader::classified(const data::Corpus& corpus, Table& table) {
-  Cutting cutting = read_cutting(table);
-  cutting.tokens.max_tokens = table.integer("max_tokens", 0, 0);
-  if (!cutting.subwords) {
-    cutting.tokens.grams = table.integer("grams", 1, 1);
-    cutting.tokens.distinct = table.boolean("distinct", false);
-  }
+  FieldReader reader(table);
+  TextTable options;
+  Cutting cutting = read_cutting(reader, options);
+  max_tokens_field(reader, options);
+  if (!cutting.subwords) gram_fields(reader, options);
   table.done();
+  cutting.tokens.max_tokens = options.max_tokens;
+  cutting.tokens.grams = options.grams;
+  cutting.tokens.distinct = options.distinct;
   const data::Dataset dataset =
       data::classified_texts(corpus, encoder(corpus, "text", "text", cutting), classes_);
   classes_ = dataset.class_names();
@@ -139,15 +127,18 @@ data::Dataset TextReader::classified(const data::Corpus& corpus, Table& table) {
 }
 
 data::Dataset TextReader::tagged(const data::Corpus& corpus, Table& table) {
-  Cutting words{.tokens = {.kind = text::TokenOptions::Kind::split,
-                           .lower_case = table.boolean("lower_case", false)}};
-  const Cutting tags = words;
-  words.vocabulary.min_count = table.integer("min_count", 1, 1);
-  words.vocabulary.max_size = table.integer("max_size", 0, 0);
-  const std::int64_t least = table.integer("min_label_count", 1, 1);
+  FieldReader reader(table);
+  TextTable options;
+  lower_case_field(reader, options);
+  vocabulary_fields(reader, options);
+  role_fields(reader, options);
   table.done();
+  Cutting words{
+      .tokens = {.kind = text::TokenOptions::Kind::split, .lower_case = options.lower_case}};
+  const Cutting tags = words;
+  words.vocabulary = options.vocabulary;
   if (!known_) {
-    classes_ = data::role_labels(corpus, least);
+    classes_ = data::role_labels(corpus, options.min_label_count);
     encoder(corpus, "words", "words", words);
     encoder(corpus, "tags", "tags", tags);
   }
@@ -155,48 +146,52 @@ data::Dataset TextReader::tagged(const data::Corpus& corpus, Table& table) {
 }
 
 data::Dataset TextReader::translated(const data::Corpus& corpus, Table& table) {
-  Cutting cutting = read_cutting(table);
-  cutting.tokens.max_tokens = table.integer("max_tokens", 0, 0);
+  FieldReader reader(table);
+  TextTable options;
+  Cutting cutting = read_cutting(reader, options);
+  max_tokens_field(reader, options);
   table.done();
+  cutting.tokens.max_tokens = options.max_tokens;
   const text::Encoder& source = encoder(corpus, "source", "source", cutting);
   return data::translated_texts(corpus, source, encoder(corpus, "target", "target", cutting));
 }
 
 data::Dataset TextReader::running(const data::Corpus& corpus, Table& table) {
-  Cutting cutting = read_cutting(table);
+  FieldReader reader(table);
+  TextTable options;
+  Cutting cutting = read_cutting(reader, options);
   cutting.vocabulary.begin = cutting.vocabulary.end = "";
-  const bool next = table.boolean("next", false);
-  const std::int64_t ngrams = table.integer("ngrams", 0, 2);
-  const Node* pairs = table.node("skip_grams");
-  if (next + (ngrams > 0) + (pairs != nullptr) != 1) {
+  running_text_fields(reader, options);
+  const Node* pairs = options.skip_grams;
+  if (options.next + options.ngrams.has_value() + (pairs != nullptr) != 1) {
     fail_data(
         corpus.name +
         " is one running text; to make examples of it, set one of next = true, ngrams = 5 and "
         "skip_grams = { window = 5 } in data.text");
   }
-  std::int64_t length = 256;
-  if (next) {
-    length = table.size("length", length);
-    const std::int64_t test_length = table.size("test_length", length);
-    if (known_) length = test_length;
-  }
+  if (options.next) length_fields(reader, options);
   table.done();
-  const char* column = next ? "text" : ngrams > 0 ? "context" : "centre";
+  const char* column = options.next ? "text" : options.ngrams ? "context" : "centre";
   const text::Encoder& tokens = encoder(corpus, column, "text", cutting);
-  if (next) return data::following_tokens(corpus, tokens, length);
-  return ngrams > 0 ? data::ngram_samples(corpus, tokens, ngrams) : skip_grams(corpus, *pairs);
+  if (options.next) {
+    const std::int64_t length = options.length;
+    return data::following_tokens(corpus, tokens,
+                                  known_ ? options.test_length.value_or(length) : length);
+  }
+  return options.ngrams ? data::ngram_samples(corpus, tokens, *options.ngrams)
+                        : skip_grams(corpus, *pairs);
 }
 
 data::Dataset TextReader::skip_grams(const data::Corpus& corpus, const Node& node) {
   Table table(node);
-  data::SkipGramData options{.seed = seed_};
-  options.window = table.size("window", options.window);
-  options.subsample = table.number("subsample", options.subsample);
-  const bool tree = table.boolean("tree", false);
-  if (!tree) options.noise = table.size("noise", options.noise);
+  FieldReader reader(table);
+  SkipGramTable choice{.options = {.seed = seed_}};
+  pair_fields(reader, choice);
+  if (!choice.tree) noise_field(reader, choice);
   table.done();
+  data::SkipGramData& options = choice.options;
   const text::Encoder& words = encoders_.at("centre");
-  if (tree) {
+  if (choice.tree) {
     const std::vector<std::int64_t>& counts = words.vocabulary.counts();
     const nn::ClassTree made = nn::huffman_tree({counts.begin(), counts.end()});
     options.path = made.path, options.code = made.code, options.nodes = made.nodes;
