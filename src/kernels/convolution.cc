@@ -6,6 +6,7 @@
 #include "kernels/convolution.h"
 
 #include "base/attributes.h"
+#include "base/checked.h"
 #include "kernels/families.h"
 
 namespace trireme::kernels {
@@ -60,9 +61,10 @@ void read_epilogue(const char* name, const Call& call, Convolution& conv) {
 // Whether the numbers make windows, and y as many of them as there fit.
 bool fits(const Axis& axis) {
   if (axis.stride < 1 || axis.dilation < 1) return false;
-  const std::int64_t room =
-      axis.x + axis.before + axis.after - (axis.dilation * (axis.window - 1) + 1);
-  return axis.y == (room < 0 ? 0 : room / axis.stride + 1);
+  const Checked span = Checked(axis.dilation) * (Checked(axis.window) - 1) + 1;
+  const Checked room = Checked(axis.x) + axis.before + axis.after - span;
+  if (!room.valid()) return false;
+  return axis.y == (room.value() < 0 ? 0 : room.value() / axis.stride + 1);
 }
 
 void read_axes(const Call& call, const Roles& roles, Convolution& conv) {

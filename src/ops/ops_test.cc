@@ -92,6 +92,32 @@ TEST_F(TypeRules, RejectInvalidAxes) {
   EXPECT_THAT(message_of([&] { dim_size(f, {.axes = {0, -2}}); }), HasSubstr("given twice"));
 }
 
+// Numbers whose products would overflow.
+TEST_F(TypeRules, RejectHugeWindows) {
+  constexpr std::int64_t kHuge = 9223372036854774808;
+  const Value x = program.input("x", f32, {batch, 1, 8, 8});
+  const Value w = program.parameter("kernel", f32, {1, 1, 3, 3});
+  const auto refused = [&](const Conv2dAttrs& attributes) {
+    return message_of([&] { conv2d(x, w, attributes); });
+  };
+  EXPECT_THAT(refused({.dilation = {1, kHuge}}), HasSubstr("at most 2147483647"));
+  EXPECT_THAT(refused({.stride = {kHuge, 1}}), HasSubstr("at most 2147483647"));
+  EXPECT_THAT(refused({.padding = {kHuge, kHuge, 0, 0}}), HasSubstr("at most 2147483647"));
+  EXPECT_THAT(refused({.dilation = {2147483647, 1}}), HasSubstr("does not fit"));
+  EXPECT_THAT(message_of([&] { max_pool(x, {.kernel = {kHuge, 1}, .stride = {1, 1}}); }),
+              HasSubstr("at most 2147483647"));
+  const Value large = program.input("large", f32, {1, 1, std::int64_t{1} << 60, 1});
+  EXPECT_THAT(message_of([&] { max_pool(large, {.kernel = {2, 1}, .stride = {1, 1}}); }),
+              HasSubstr("is too large"));
+}
+
+TEST_F(TypeRules, SliceWithAHugeStride) {
+  const Value x = program.input("x", f32, {10});
+  const Value y =
+      slice(x, {.starts = {Dim(2)}, .limits = {Dim(9)}, .strides = {9223372036854775807}});
+  EXPECT_EQ(y.shape(), Shape{1});
+}
+
 TEST_F(TypeRules, RejectAssignedValuesOfAnotherType) {
   const Value w = program.parameter("w", f32, {3});
   EXPECT_THAT(message_of([&] { assign(w, f); }), HasSubstr("f32[batch, 3]"));

@@ -33,7 +33,7 @@ Dim sliced(const TypeContext& c, std::size_t axis) {
   require(length.is_constant(),
           what + " has a symbolic length and stride " + std::to_string(stride),
           "slice with stride 1, or along an axis of constant size");
-  return (length.constant() + stride - 1) / stride;
+  return length.constant() == 0 ? 0 : (length.constant() - 1) / stride + 1;
 }
 
 std::vector<Type> type(const TypeContext& c) {

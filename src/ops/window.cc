@@ -19,6 +19,9 @@ void read(const Attributes& attributes, const char* name, std::int64_t min_value
   require(list.size() == count, what + " must have " + std::to_string(count) + " numbers", meaning);
   require(std::all_of(list.begin(), list.end(), [&](std::int64_t n) { return n >= min_value; }),
           what + " must have numbers of at least " + std::to_string(min_value));
+  require(std::all_of(list.begin(), list.end(),
+                      [](std::int64_t n) { return n <= kLargestWindowNumber; }),
+          what + " must have numbers of at most " + std::to_string(kLargestWindowNumber));
   *out = list;
 }
 
@@ -56,8 +59,17 @@ std::array<std::int64_t, 2> image_size(const Type& type) {
   return {type.shape[2].constant(), type.shape[3].constant()};
 }
 
+void require_extents(const Shape& sizes, const std::string& text) {
+  for (const Dim& size : sizes) {
+    require(!size.is_constant() || size.constant() <= kLargestExtent,
+            text + " is too large: an image has at most " + std::to_string(kLargestExtent) +
+                " elements along an axis");
+  }
+}
+
 Shape windows_shape(const Shape& image, const Dim& channels, const Window& window,
                     const std::string& text) {
+  require_extents({image.begin() + 2, image.end()}, text);
   Shape result{image[0], channels};
   const std::array<const char*, 3> names = {"depth ", "height ", "width "};
   for (std::size_t axis = 0; axis < window.axes(); ++axis) {
