@@ -1,8 +1,11 @@
 #include "runtime/recurrence.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/philox.h"
 #include "runtime/block.h"
@@ -38,6 +41,7 @@ class Recurrence : public Control {
   void run(const BoundPlan& outer, void* const* arguments, std::uint64_t seed) override {
     outer_ = &outer;
     arguments_ = arguments;
+    find_extents();
     find_steps();
     sizes_ = body_.sizes_from(outer);
     reserve();
@@ -78,14 +82,68 @@ class Recurrence : public Control {
            i < memories_.size() + static_cast<std::size_t>(control_.sequences);
   }
 
+  // The rows of each argument and result. A program may compute any counts and splits, so each step
+  // is checked against these.
+  void find_extents() {
+    extents_.clear();
+    for (std::size_t i = 0; i < buffers_.arguments; ++i) {
+      extents_.push_back(rows_in(buffers_.argument(i)));
+    }
+    result_extents_.clear();
+    for (std::size_t i = 0; i < buffers_.results; ++i) {
+      result_extents_.push_back(rows_in(buffers_.result(i)));
+    }
+  }
+  std::int64_t rows_in(int buffer) const {
+    const plan::Buffer& b = buffers_.plan.buffers[static_cast<std::size_t>(buffer)];
+    if (b.shape.empty()) return 1;
+    return FlatDim(b.shape[0], buffers_.plan.symbols).evaluate(outer_->current);
+  }
+  static void require_inside(const Range& range, std::int64_t extent) {
+    if (range.begin >= 0 && range.begin <= range.end && range.end <= extent) return;
+    fail_data(fmt::format("sequences do not fit their rows: a step uses rows {} to {} of {}",
+                          range.begin, range.end, extent));
+  }
+
   // The steps: where each one's rows begin, and at the end where the last one's end.
   void find_steps() {
     const auto* counts = static_cast<const std::int64_t*>(arguments_[0]);
     const std::int64_t rows = bytes(buffers_.step.buffers[0]) / 8;
     offsets_.assign(1, 0);
     for (std::int64_t t = 0; t < rows && counts[t] > 0; ++t) {
-      offsets_.push_back(offsets_.back() + counts[t]);
+      if (t > 0 && counts[t] > counts[t - 1]) {
+        fail_data(fmt::format("step {} has {} sequences and step {} has {}: the number grows",
+                              t - 1, counts[t - 1], t, counts[t]));
+      }
+      const Checked end = Checked(offsets_.back()) + counts[t];
+      if (!end.valid())
+        fail_data(fmt::format("{} sequences in step {} are too many", counts[t], t));
+      offsets_.push_back(end.value());
     }
+    check_steps();
+  }
+  // Before anything is read or written.
+  void check_steps() {
+    const auto steps = static_cast<std::int64_t>(offsets_.size()) - 1;
+    for (std::int64_t t = 0; t < steps; ++t) {
+      for (std::size_t i = 0; i < buffers_.arguments; ++i) check_argument(i, t);
+      for (std::size_t i = memories_.size(); i < buffers_.results; ++i) {
+        const int rows = control_.result_rows[i];
+        if (rows >= 0) require_inside(range(static_cast<std::size_t>(rows), t), result_extents_[i]);
+      }
+    }
+  }
+  void check_argument(std::size_t i, std::int64_t t) const {
+    const int rows = control_.argument_rows[i];
+    if (rows < 0) return;
+    Range used = range(static_cast<std::size_t>(rows), t);
+    if (!is_sequence(i)) used = {0, used.count()};
+    // Splits have one row more.
+    const bool splits =
+        std::any_of(control_.sizes.begin(), control_.sizes.end(),
+                    [&](const auto& size) { return size.splits == static_cast<int>(i); });
+    if (splits) ++used.end;
+    require_inside(used, extents_[i]);
   }
 
   std::int64_t active(std::int64_t t) const {
@@ -101,6 +159,7 @@ class Recurrence : public Control {
         reinterpret_cast<const std::int64_t*>(argument(static_cast<std::size_t>(size.splits)));
     Range split = range(static_cast<std::size_t>(size.of), t);
     if (!size.by_row) split = {0, split.count()};  // of the first sequences
+    require_inside({split.begin, split.end + 1}, extents_[static_cast<std::size_t>(size.splits)]);
     return {splits[split.begin], splits[split.end]};
   }
 
@@ -245,6 +304,7 @@ class Recurrence : public Control {
   std::vector<int> symbol_of_;  // by size: among the block's symbols, or -1
   std::vector<Range> ranges_;   // by size, at the current step
   std::vector<std::int64_t> offsets_, row_bytes_;
+  std::vector<std::int64_t> extents_, result_extents_;  // rows of the arguments and results
   Sizes sizes_;
   const BoundPlan* outer_ = nullptr;
   void* const* arguments_ = nullptr;

@@ -1,0 +1,114 @@
+// A recurrence whose counts and splits a program has computed: whatever they are, no step reads or
+// writes memory that is not its own.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "base/testing/error.h"
+#include "runtime/executor.h"
+
+namespace trireme::runtime {
+namespace {
+
+using plan::Buffer;
+using plan::BufferKind;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Numbers = std::vector<std::int64_t>;
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+// The running sum of each sequence: sum = m + x, with a state of one number for each sequence.
+// counts[t] sequences have a row at step t.
+std::shared_ptr<plan::Plan> running_sums() {
+  const Dim batch("batch"), rows("rows"), active("active"), steps("steps");
+  auto block = std::make_shared<plan::Plan>();
+  block->symbols = {"active"};
+  block->buffers = {{.name = "m", .kind = BufferKind::feed, .shape = {active}},
+                    {.name = "x", .kind = BufferKind::feed, .shape = {active}},
+                    {.name = "sum", .kind = BufferKind::fetch, .shape = {active}},
+                    {.name = "out", .kind = BufferKind::fetch, .shape = {active}}};
+  block->kernels.push_back(
+      {"add", "", [](void* const* b, const std::int64_t*, std::int64_t begin, std::int64_t end) {
+         const auto at = [&](int i) { return static_cast<float*>(b[i]); };
+         for (std::int64_t i = begin; i < end; ++i) at(2)[i] = at(3)[i] = at(0)[i] + at(1)[i];
+       }});
+  plan::Step add{.name = "add", .kernel = 0, .buffers = {0, 1, 2, 3}, .reads = {0, 1}};
+  add.writes = {2, 3};
+  add.trip = {active, 1};
+  add.work = active;
+  block->steps = {add};
+  block->fetches = {2, 3};
+
+  auto plan = std::make_shared<plan::Plan>();
+  plan->symbols = {"batch", "rows", "steps"};
+  plan->buffers = {{.name = "counts", .kind = BufferKind::feed, .dtype = i64, .shape = {steps}},
+                   {.name = "m", .kind = BufferKind::feed, .shape = {batch}},
+                   {.name = "x", .kind = BufferKind::feed, .shape = {rows}},
+                   {.name = "last", .kind = BufferKind::fetch, .shape = {batch}},
+                   {.name = "all", .kind = BufferKind::fetch, .shape = {rows}}};
+  plan::Step rnn{.name = "rnn", .buffers = {0, 1, 2, 3, 4}, .reads = {0, 1, 2}, .writes = {3, 4}};
+  plan::Control& control = rnn.control;
+  control.kind = plan::Control::Kind::rnn;
+  control.blocks = {{block, {0, 1}}};
+  control.extra = control.carried = control.sequences = 1;
+  control.sizes = {{"active"}};
+  control.argument_rows = control.result_rows = {0, 0};
+  plan->steps = {rnn};
+  plan->fetches = {3, 4};
+  return plan;
+}
+
+struct Sums {
+  std::vector<float> last, all;
+};
+
+// Two sequences and five rows, all 1.
+Sums run(const Numbers& counts, bool reverse = false) {
+  const std::shared_ptr<plan::Plan> plan = running_sums();
+  plan->steps[0].control.reverse = reverse;
+  const auto device = device::make_cpu_device(1);
+  Executor executor(plan, *device);
+  const std::vector<float> m{10, 20}, x(5, 1);
+  Sums sums{std::vector<float>(2, -1), std::vector<float>(5, -1)};
+  executor.run({{"batch", 2}, {"rows", 5}, {"steps", static_cast<std::int64_t>(counts.size())}},
+               {.feeds = {{"counts", counts.data()}, {"m", m.data()}, {"x", x.data()}},
+                .fetches = {sums.last.data(), sums.all.data()}});
+  return sums;
+}
+
+TEST(Recurrence, RunsEachSequenceForItsRows) {
+  const Sums sums = run({2, 2, 1});
+  EXPECT_THAT(sums.all, ElementsAre(11, 21, 12, 22, 13));
+  EXPECT_THAT(sums.last, ElementsAre(13, 22));
+  EXPECT_THAT(run({2, 2, 1}, true).last, ElementsAre(13, 22));
+}
+
+TEST(Recurrence, StopsAtTheFirstStepWithoutSequences) {
+  EXPECT_THAT(run({2, 0, 2}).last, ElementsAre(11, 21));
+  EXPECT_THAT(run({}).last, ElementsAre(10, 20));
+  EXPECT_THAT(run({-3, 2}).last, ElementsAre(10, 20));
+}
+
+TEST(Recurrence, RefusesCountsThatDoNotFit) {
+  const auto refused = [](const Numbers& counts) {
+    for (const bool reverse : {false, true}) {
+      EXPECT_NE(error_of(ErrorKind::data, [&] { run(counts, reverse); }), "") << counts[0];
+    }
+  };
+  refused({1000000});  // of two sequences
+  refused({3, 2});
+  refused({2, 2, 2});  // six rows
+  refused({1, 2});     // the number grows
+  refused({kMost});
+  refused({kMost, kMost});  // the sum does not fit into 64 bits
+  refused({2, kMost});
+  EXPECT_THAT(error_of(ErrorKind::data, [] { run({2, 2, 2}); }), HasSubstr("rows 4 to 6 of 5"));
+}
+
+}  // namespace
+}  // namespace trireme::runtime
