@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 
 namespace trireme {
 namespace {
@@ -70,6 +71,7 @@ class Parser {
           !seen.insert(parsed.get<std::string>()).second) {
         repeated = parsed.get<std::string>();
       }
+      if (depth > kDeepestJson) fail("the header is nested too deeply");
       return true;
     };
     Json header = Json::parse(header_, watch, /*allow_exceptions=*/false);

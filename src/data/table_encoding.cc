@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace trireme::data {
 namespace {
@@ -176,7 +177,7 @@ std::string encoding_text(const TableEncoding& encoding) {
 }
 
 TableEncoding read_encoding(std::string_view text, const std::string& name) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = try_parse_json<Json>(text);
   const ObjectReader object(json, name);
   TableEncoding encoding;
   CsvOptions& options = encoding.options;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/feeds.h"
+#include "base/json.h"
 #include "plan/json.h"
 
 namespace trireme::inference {
@@ -148,7 +149,7 @@ std::string model_file_text(const ModelFile& model) {
 }
 
 ModelFile parse_model_file(std::string_view text, const std::string& path) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = try_parse_json<Json>(text);
   try {
     check_format(json);
     ModelFile model;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "data/archive.h"
 #include "data/blob.h"
 #include "data/csv.h"
@@ -15,13 +16,21 @@
 namespace trireme::data {
 namespace {
 
-// Collects the texts below a node, in lists of any depth. Numbers and words like "yes" are texts,
-// too.
-void collect_texts(const YAML::Node& node, std::vector<std::string>& texts) {
+constexpr int kDeepestList = 32;
+
+// Collects the texts below a node, in lists. Numbers and words like "yes" are texts, too. An alias
+// may contain itself, and a few of them may stand for very many nodes, so the depth is limited, and
+// a file has at most one node for each of its bytes. Returns false if it has more.
+bool collect_texts(const YAML::Node& node, int depth, std::size_t& nodes_left,
+                   std::vector<std::string>& texts) {
+  if (depth > kDeepestList || nodes_left == 0) return false;
+  --nodes_left;
   if (node.IsScalar()) texts.push_back(node.Scalar());
-  else if (node.IsSequence()) {
-    for (const YAML::Node& child : node) collect_texts(child, texts);
+  if (!node.IsSequence()) return true;
+  for (const YAML::Node& child : node) {
+    if (!collect_texts(child, depth + 1, nodes_left, texts)) return false;
   }
+  return true;
 }
 
 // The words of a file's name without folders and end: its category.
@@ -40,9 +49,11 @@ std::vector<std::vector<std::string>> parse_conversations(const std::string& tex
     const YAML::Node root = YAML::Load(text);
     const YAML::Node list = root.IsMap() ? root["conversations"] : YAML::Node();
     if (!list || !list.IsSequence()) fail_data(name + ": no list of conversations");
+    std::size_t nodes_left = text.size();
     for (const YAML::Node& conversation : list) {
       conversations.emplace_back();
-      collect_texts(conversation, conversations.back());
+      if (collect_texts(conversation, 0, nodes_left, conversations.back())) continue;
+      fail_data(name + ": the lists are nested too deeply, or aliases repeat too much");
     }
   } catch (const YAML::Exception& error) {
     fail_data(name + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg);
@@ -53,7 +64,7 @@ std::vector<std::vector<std::string>> parse_conversations(const std::string& tex
 Corpus intents_from_json(const std::string& text, const std::string& name,
                          const std::string& list) {
   Corpus corpus = empty_corpus(name, {"text", "label"});
-  const auto root = nlohmann::json::parse(text, nullptr, false);
+  const auto root = try_parse_json(text);
   if (root.is_discarded()) fail_data(name + ": no JSON, or damaged");
   if (!root.is_object() || !root.contains(list) || !root[list].is_array() || root[list].empty()) {
     fail_data(name + ": no list \"" + list + "\" of examples");

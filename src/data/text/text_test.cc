@@ -110,6 +110,14 @@ TEST(Conversations, AreListsOfTurns) {
   EXPECT_THAT(error("conversations: x\n"), HasSubstr("no list"));
   EXPECT_THAT(error(""), HasSubstr("no list"));
   EXPECT_THAT(error("conversations:\n- \xff\n"), HasSubstr("f.yml:2: byte 3"));
+  EXPECT_THAT(error("conversations:\n- &a [*a]\n"), HasSubstr("nested too deeply"));
+  std::string repeated = "conversations:\n- &a0 [x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {  // 9^12 texts
+    repeated += "- &a" + std::to_string(i) + " [";
+    for (int k = 0; k < 9; ++k) repeated += (k > 0 ? ", *a" : "*a") + std::to_string(i - 1);
+    repeated += "]\n";
+  }
+  EXPECT_THAT(error(repeated), HasSubstr("aliases repeat too much"));
 }
 
 TEST(Intents, ArePairs) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "distributed/checkpoint/part.h"
 #include "distributed/coordination/message.h"
 
@@ -39,7 +40,7 @@ void decode_value(const Json& json, ExportPart& part);
 template <class Parse>
 auto from_json(std::string_view text, const std::string& name, const Parse& parse) {
   try {
-    return parse(Json::parse(text));
+    return parse(parse_json<Json>(text));
   } catch (const std::exception& error) {
     throw Damaged(name + " is damaged: " + error.what());
   }

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace trireme::distributed {
 
@@ -234,7 +235,7 @@ template <message::Message T>
 T decode(std::string_view text, const std::string& what) {
   try {
     T value;
-    message::from_json(message::Json::parse(text), value);
+    message::from_json(parse_json<message::Json>(text), value);
     return value;
   } catch (const std::exception& error) {
     fail_data(what + " is not valid: " + error.what());

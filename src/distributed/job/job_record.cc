@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "distributed/placement/address.h"
 #include "distributed/placement/small_file.h"
 
@@ -70,7 +71,7 @@ std::optional<JobRecord> record_at(const std::string& path) {
     return std::nullopt;
   }
   try {
-    const Json json = Json::parse(read_file(path));
+    const Json json = parse_json<Json>(read_file(path));
     JobRecord r;
     for (const auto& [key, text] : texts_of(r)) json.at(key).get_to(*text);
     json.at("etcd").get_to(r.etcd);

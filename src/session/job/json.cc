@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "session/job/node.h"
 
 namespace trireme::job {
@@ -70,7 +71,7 @@ Node to_node(const Json& from, const std::string& path, const std::string& file,
 std::string json_text(const Node& node) { return to_json(node).dump(); }
 
 Node parse_json(const std::string& text, const std::string& file) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = try_parse_json<Json>(text);
   if (json.is_discarded()) fail_data(file + ": this is not JSON, or damaged");
   return to_node(json, "", file, 0);
 }

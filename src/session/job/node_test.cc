@@ -107,5 +107,32 @@ TEST(JobNode, ChoicesAreNamesOrTablesOfOneKey) {
               HasSubstr("x.toml:3: c: must be the name of an optimizer"));
 }
 
+// A file of a few KB must not end the process: toml++ is recursive.
+TEST(JobNode, RefusesDeepNesting) {
+  std::string key = "a";
+  for (int i = 0; i < 120000; ++i) key += ".a";
+  const auto refused = [](const std::string& text) {
+    return error_of(ErrorKind::data, [&] { parse_toml(text, "x.toml"); });
+  };
+  EXPECT_THAT(refused("b = 1\n" + key + " = 1\n"), HasSubstr("x.toml:2: a key has more than 32"));
+  EXPECT_THAT(refused("[" + key + "]\n"), HasSubstr("x.toml:1: a key has more than 32"));
+  EXPECT_THAT(refused("a = { " + key + " = 1 }\n"), HasSubstr("a key has more than 32"));
+  EXPECT_NE(refused("a = " + std::string(100000, '[') + "\n"), "");
+  EXPECT_NE(refused("a = " + std::string(200, '[') + std::string(200, ']') + "\n"), "");
+  Node root = parse_toml("a = 1\n", "x.toml");
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { override_value(root, key + "=1"); }),
+              HasSubstr("--set: the key has more than 32 parts"));
+}
+
+TEST(JobNode, StringsAndCommentsMayHaveAnyDots) {
+  const std::string dots(200, '.');
+  const Node root =
+      parse_toml("# " + dots + "\na = \"" + dots + "\\\"" + dots + "\" # " + dots + "\nb = '" +
+                     dots + "'\nc = \"\"\"\n" + dots + "\"\n" + dots + "\"\"\"\ne = 1.5\n",
+                 "x.toml");
+  EXPECT_EQ(root.find("a")->text.size(), 401u);
+  EXPECT_EQ(root.find("e")->number, 1.5);
+}
+
 }  // namespace
 }  // namespace trireme::job

@@ -15,6 +15,53 @@ namespace {
 // toml++ accepts deeper nesting than anyone writes by hand; the recursion here should not.
 constexpr int kDeepest = 32;
 
+// Errors: data for a key of more parts than kDeepest, for which toml++ would make as many nested
+// tables. Strings and comments may have any dots.
+class DottedKeys {
+ public:
+  DottedKeys(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+  void check() {
+    int dots = 0, line = 1;
+    for (at_ = 0; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '#') skip_until('\n');
+      if (c == '"' || c == '\'') line += skip_string(c);
+      if (at_ >= text_.size()) return;
+      if (text_[at_] == '\n') ++line;
+      if (std::string_view("=[]{},\n").find(text_[at_]) != std::string_view::npos) dots = 0;
+      if (text_[at_] == '.' && ++dots >= kDeepest) {
+        fail_data(fmt::format("{}:{}: a key has more than {} parts", file_, line, kDeepest));
+      }
+    }
+  }
+
+ private:
+  void skip_until(char end) {
+    while (at_ < text_.size() && text_[at_] != end) ++at_;
+  }
+  // Moves to the last quote of the string that begins here; returns the number of its lines.
+  int skip_string(char quote) {
+    const std::string three(3, quote);
+    const bool long_string = text_.substr(at_, 3) == three;
+    const std::string end = long_string ? three : std::string(1, quote);
+    int lines = 0;
+    for (at_ += end.size(); at_ < text_.size(); ++at_) {
+      if (text_[at_] == '\n') ++lines;
+      if (!long_string && text_[at_] == '\n') return lines - 1;  // an error of toml++; not skipped
+      if (quote == '"' && text_[at_] == '\\') ++at_;
+      else if (text_.substr(at_, end.size()) == end) {
+        at_ += end.size() - 1;
+        return lines;
+      }
+    }
+    return lines;
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  std::size_t at_ = 0;
+};
+
 Node convert(const toml::node& from, const std::string& path, const std::string& file, int depth) {
   Node to;
   to.file = file;
@@ -72,7 +119,9 @@ void mark_override(Node& node, const std::string& path) {
 Node override_node(const std::string& text, const std::string& path) {
   Node node;
   try {
-    const toml::table parsed = toml::parse("value = " + text);
+    const std::string line = "value = " + text;
+    DottedKeys(line, "--set").check();
+    const toml::table parsed = toml::parse(line);
     if (parsed.size() != 1) throw Error(ErrorKind::usage, "more than a value");
     node = convert(*parsed.get("value"), path, "--set", 0);
   } catch (const std::exception&) {  // a bare word: adam, fashion_mnist/train
@@ -86,6 +135,7 @@ Node override_node(const std::string& text, const std::string& path) {
 }  // namespace
 
 Node parse_toml(std::string_view text, const std::string& file) {
+  DottedKeys(text, file).check();
   std::optional<toml::table> parsed;
   try {
     parsed = toml::parse(text, file);
@@ -102,6 +152,9 @@ void override_value(Node& root, const std::string& setting) {
     fail_usage("--set " + setting + ": must look like train.epochs=2");
   }
   const std::string path = setting.substr(0, equals);
+  if (std::count(path.begin(), path.end(), '.') >= kDeepest) {
+    fail_usage(fmt::format("--set: the key has more than {} parts", kDeepest));
+  }
   Node* table = &root;
   std::size_t begin = 0;
   for (;;) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/safetensors.h"
 #include "ir/program.h"
 #include "session/model/model_folder.h"
@@ -46,7 +47,7 @@ using Json = nlohmann::json;
 class Description {
  public:
   Description(const std::string& path, const std::string& text) : path_(path) {
-    json_ = Json::parse(text, nullptr, false);
+    json_ = try_parse_json<Json>(text);
     if (!json_.is_object()) fail_data(path_ + ": this is not JSON, or damaged");
     if (json_.value("format", Json()) != "trireme saved model") {
       fail_data(path_ + ": this is not a Trireme saved model");

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/safetensors.h"
 #include "ir/program.h"
 #include "session/model/model_folder.h"
@@ -119,7 +120,7 @@ Json describe(const ir::Program& program, const SaveOptions& options) {
   if (!options.target.empty()) json["target"] = options.target;
   const auto add_object = [&](const char* key, const std::string& text) {
     if (text.empty()) return;
-    json[key] = Json::parse(text, nullptr, false);
+    json[key] = try_parse_json<Json>(text);
     if (json[key].is_object()) return;
     fail_usage(fmt::format("save: .{} is no JSON object: {}", key, text));
   };

@@ -10,6 +10,7 @@
 #include "base/checked_folder.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/safetensors.h"
 #include "session/model/model_folder.h"
 
@@ -97,7 +98,7 @@ std::string checkpoint_state_text(const CheckpointState& state) {
 
 CheckpointState parse_checkpoint_state(std::string_view text, const std::string& name) {
   try {
-    return state_from(Json::parse(text));
+    return state_from(parse_json<Json>(text));
   } catch (const std::exception& error) {
     fail_data(fmt::format("{}: {}", name, error.what()));
   }

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 
 namespace trireme {
 namespace {
@@ -46,7 +47,7 @@ void cut_lines(const std::string& path, std::int64_t steps) {
   std::string kept;
   for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
     const std::string line = text.substr(at, end + 1 - at);
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = try_parse_json<Json>(line);
     if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) continue;
     if (json["step"].get<std::int64_t>() <= steps) kept += line;
   }
