@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +14,8 @@
 
 namespace trireme {
 namespace {
+
+constexpr std::size_t kBuffer = 1 << 16;  // bytes
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -62,38 +63,39 @@ std::string read_file(const std::string& path) {
 }
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
-  static std::atomic<unsigned> counter{0};
-  temporary_ = path_ + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(counter++);
-  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (fd_ < 0) {
-    const int error = errno;
-    temporary_.clear();
+  try {
+    temporary_.emplace(Temporary::file(path_));
+  } catch (const std::system_error& error) {
+    fail_here(error.code().value());
+  }
+}
+
+void AtomicFile::fail_here(int error) {
+  temporary_.reset();
+  fail_io("cannot write " + path_ + ": " + reason(error) + "; nothing was changed");
+}
+
+void AtomicFile::flush() {
+  if (const int error = write_all(temporary_->fd(), buffer_); error != 0) fail_here(error);
+  buffer_.clear();
+}
+
+void AtomicFile::write(std::string_view bytes) {
+  size_ += bytes.size();
+  if (buffer_.size() + bytes.size() > kBuffer) flush();
+  if (bytes.size() < kBuffer) {
+    buffer_.append(bytes);
+  } else if (const int error = write_all(temporary_->fd(), bytes); error != 0) {
     fail_here(error);
   }
 }
 
-AtomicFile::~AtomicFile() { close(); }
-
-void AtomicFile::close() {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  temporary_.clear();
-}
-
-void AtomicFile::fail_here(int error) {
-  close();
-  fail_io("cannot write " + path_ + ": " + reason(error) + "; nothing was changed");
-}
-
-void AtomicFile::write(std::string_view bytes) {
-  if (const int error = write_all(fd_, bytes); error != 0) fail_here(error);
-}
-
 void AtomicFile::finish() {
-  if (::fsync(fd_) != 0) fail_here(errno);
-  if (::close(std::exchange(fd_, -1)) != 0) fail_here(errno);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_here(errno);
-  temporary_.clear();
+  flush();
+  if (::fsync(temporary_->fd()) != 0) fail_here(errno);
+  if (::rename(temporary_->path().c_str(), path_.c_str()) != 0) fail_here(errno);
+  temporary_->keep();
+  temporary_.reset();
   sync_name(path_);
 }
 

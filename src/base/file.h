@@ -1,7 +1,11 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/temporary.h"
 
 namespace trireme {
 
@@ -13,25 +17,27 @@ std::string read_file(const std::string& path);
 // unchanged.
 void write_file_atomically(const std::string& path, std::string_view content);
 
-// The same for content that is written in pieces. The file has a temporary name until all is
-// written; if that never happens, it is deleted. Errors of all calls: io with path and cause.
+// The same for content that is written in pieces, also small ones. The file has a temporary name
+// until all is written; if that never happens, it is deleted. Errors of all calls: io with path and
+// cause.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
-  ~AtomicFile();
 
   void write(std::string_view bytes);
+  std::uint64_t size() const { return size_; }  // bytes written so far
   // Syncs the file, renames it, and syncs the folder, so that it also survives a power failure.
   void finish();
 
  private:
   [[noreturn]] void fail_here(int error);
-  void close();
+  void flush();
 
-  std::string path_, temporary_;
-  int fd_ = -1;
+  std::string path_, buffer_;
+  std::optional<Temporary> temporary_;
+  std::uint64_t size_ = 0;
 };
 
 // Syncs the folder of `path`, so that its name survives a power failure. Errors: io.

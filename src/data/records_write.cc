@@ -1,15 +1,10 @@
 // Writing record files, a few examples at a time.
-#include <unistd.h>
-
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
-#include <memory>
-#include <system_error>
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "data/records.h"
 
 namespace trireme::data {
@@ -17,50 +12,10 @@ namespace {
 
 constexpr std::int64_t kChunk = 256;  // examples in memory
 
-// A file under a temporary name that takes its own when all is written, or goes away.
-class AtomicFile {
- public:
-  explicit AtomicFile(const std::string& path)
-      : path_(path), temporary_(path + ".tmp." + std::to_string(::getpid())) {
-    file_ = std::fopen(temporary_.c_str(), "wbx");
-    if (file_ == nullptr) fail_here();
-  }
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
-  ~AtomicFile() {
-    if (file_ != nullptr) std::fclose(file_);
-    if (!done_) ::unlink(temporary_.c_str());
-  }
-
-  void write(std::string_view bytes) {
-    if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail_here();
-    size_ += bytes.size();
-  }
-  template <class T>
-  void write_number(T value) {
-    write({reinterpret_cast<const char*>(&value), sizeof value});
-  }
-  std::uint64_t size() const { return size_; }
-
-  void finish() {
-    if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail_here();
-    const int closed = std::fclose(std::exchange(file_, nullptr));
-    if (closed != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) fail_here();
-    done_ = true;
-  }
-
- private:
-  [[noreturn]] void fail_here() const {
-    fail_io("cannot write " + path_ + ": " + std::generic_category().message(errno) +
-            "; nothing was changed");
-  }
-
-  std::string path_;
-  std::string temporary_;
-  std::FILE* file_ = nullptr;
-  std::uint64_t size_ = 0;
-  bool done_ = false;
-};
+template <class T>
+void write_number(AtomicFile& file, T value) {
+  file.write({reinterpret_cast<const char*>(&value), sizeof value});
+}
 
 std::uint8_t nearest_byte(float value) {
   return static_cast<std::uint8_t>(std::lround(std::fmin(std::fmax(value, 0.0f), 1.0f) * 255.0f));
@@ -159,24 +114,24 @@ void write_records(const std::string& path, const Dataset& dataset) {
   parse_header(text, "write_records");  // refuses what could not be read again
   AtomicFile file(path);
   file.write(kRecordsMagic);
-  file.write_number(header.ragged() ? kRecordsVersion : 1u);
-  file.write_number(static_cast<std::uint32_t>(text.size()));
-  file.write_number(hash64(text));
+  write_number(file, header.ragged() ? kRecordsVersion : 1u);
+  write_number(file, static_cast<std::uint32_t>(text.size()));
+  write_number(file, hash64(text));
   file.write(text);
   std::vector<std::uint64_t> index;
   for_each_chunk(dataset, [&](const Batch& batch) {
     for_each_payload(header, batch, [&](const std::string& payload) {
       index.push_back(file.size());
-      file.write_number(hash64(payload));
+      write_number(file, hash64(payload));
       file.write(payload);
     });
   });
   index.push_back(file.size());
   const std::string_view table(reinterpret_cast<const char*>(index.data()), index.size() * 8);
   file.write(table);
-  file.write_number(index.back());
-  file.write_number(static_cast<std::uint64_t>(dataset.size()));
-  file.write_number(hash64(table));
+  write_number(file, index.back());
+  write_number(file, static_cast<std::uint64_t>(dataset.size()));
+  write_number(file, hash64(table));
   file.write(kRecordsEnd);
   file.finish();
 }

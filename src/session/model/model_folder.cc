@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/temporary.h"
 
 namespace trireme {
 namespace {
@@ -63,13 +64,13 @@ void sync_path(const std::string& directory) {
   ::close(fd);
 }
 
-struct Removed {
-  std::string path;
-  ~Removed() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
+Temporary temporary_folder(const std::string& directory) {
+  try {
+    return Temporary::folder(directory);
+  } catch (const std::system_error& error) {
+    fail_io(fmt::format("cannot write {}: {}", directory, error.code().message()));
   }
-};
+}
 
 }  // namespace
 
@@ -80,11 +81,10 @@ void replace_folder(const std::string& target, const FolderKind& kind,
   check_replaceable(directory, kind);
   const std::string parent = fs::path(directory).parent_path().string();
   if (!parent.empty()) make_directories(parent);
-  const Removed temporary{fmt::format("{}.tmp.{}", directory, ::getpid())};
-  make_directories(temporary.path);
-  write(temporary.path);
-  sync_path(temporary.path);
-  swap_in(temporary.path, directory);
+  const Temporary temporary = temporary_folder(directory);
+  write(temporary.path());
+  sync_path(temporary.path());
+  swap_in(temporary.path(), directory);
   sync_path(parent.empty() ? "." : parent);
 }
 
