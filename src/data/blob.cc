@@ -47,6 +47,7 @@ std::string kept_path(const std::string& path) {
                           std::to_string(status.st_mtim.tv_nsec);
   char name[32];
   std::snprintf(name, sizeof name, "%016" PRIx64, fnv1a(key));
+  if (!make_cache_folder(directory + "/data")) return "";
   return directory + "/data/" + name;
 }
 
@@ -74,7 +75,6 @@ Blob map_kept(const std::string& path) {
 
 void keep(const std::string& path, const std::string& content) {
   try {
-    make_directories(std::filesystem::path(path).parent_path().string());
     const Trailer trailer{.size = content.size()};
     std::string whole = content;
     whole.append(reinterpret_cast<const char*>(&trailer), sizeof trailer);

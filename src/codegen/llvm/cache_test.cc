@@ -123,6 +123,17 @@ TEST_F(CacheTest, DamagedFilesAreCompiledAgain) {
   }
 }
 
+// A process that can write there could make this one run its code.
+TEST_F(CacheTest, AFolderThatOthersMayWriteToIsNotUsed) {
+  const Kernel kernel = testing::unary_map(ExprOp::sqrt, f32, 8);
+  codegen()->compile({&kernel});
+  fs::permissions(directory_ / "kernels", fs::perms::all);
+  auto second = codegen();
+  expect_sqrt(*second->compile({&kernel})[0]);
+  EXPECT_EQ(second->statistics().cached, 0);
+  EXPECT_EQ(second->statistics().compiled, 1);
+}
+
 TEST_F(CacheTest, ADirectoryThatCannotBeUsedIsNoError) {
   const Kernel kernel = testing::unary_map(ExprOp::sqrt, f32, 8);
   const std::string file = (directory_ / "file").string();

@@ -1,16 +1,17 @@
 #include "codegen/llvm/object_cache.h"
 
+#include <fmt/core.h>
+#include <llvm/Config/llvm-config.h>
+
 #include <cstring>
 
+#include "base/cache.h"
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
 
 namespace trireme::codegen {
 namespace {
-
-// Raise it whenever the code made from the same kernel changes.
-constexpr int kCodegenVersion = 3;
 
 constexpr std::uint32_t kFormatVersion = 2;
 constexpr char kMagic[8] = {'T', 'R', 'K', 'E', 'R', 'N', 'E', 'L'};
@@ -39,11 +40,7 @@ Header header_of(const std::string& object) {
 ObjectCache::ObjectCache(std::string directory) : directory_(std::move(directory)) {
   if (directory_.empty()) return;
   directory_ += "/kernels";
-  try {
-    make_directories(directory_);
-  } catch (const Error&) {
-    directory_.clear();
-  }
+  if (!make_cache_folder(directory_)) directory_.clear();
 }
 
 std::string ObjectCache::path(const std::string& key) const {
@@ -80,7 +77,8 @@ std::string object_key(const kernel_ir::Kernel& kernel, const Target& target) {
   nameless.name.clear();
   for (std::string& name : nameless.sizes) name.clear();
   for (kernel_ir::Buffer& buffer : nameless.buffers) buffer.name.clear();
-  return checksum(std::to_string(kCodegenVersion) + "\n" + target.str() + "\n" + print(nameless));
+  return checksum(fmt::format("{}\nLLVM {}\n{}\n{}", codegen_digest(), LLVM_VERSION_STRING,
+                              target.str(), print(nameless)));
 }
 
 }  // namespace trireme::codegen

@@ -17,7 +17,8 @@ namespace trireme::codegen {
 //   the object
 //
 // A file that is short, long or damaged counts as absent. Problems of the file system do too: a
-// cache is never a reason to fail.
+// cache is never a reason to fail. Objects are native code, so nothing is cached in a folder of
+// another user or one that others may write to.
 class ObjectCache {
  public:
   // An empty directory: nothing is kept.
@@ -31,8 +32,13 @@ class ObjectCache {
   std::string directory_;
 };
 
+// Returns a digest of the sources of this folder. If it differs, the code of the same kernel may
+// differ.
+const char* codegen_digest();
+
 // 32 hexadecimal digits. Equal for kernels that differ only in names for people. `kernel` has its
-// maths expanded, so that changed polynomials change the key.
+// maths expanded, so that changed polynomials change the key. The versions of the code generator
+// and of LLVM are part of it.
 std::string object_key(const kernel_ir::Kernel& kernel, const Target& target);
 
 }  // namespace trireme::codegen
