@@ -64,6 +64,11 @@ std::uint8_t to_byte(float value) {
 
 }  // namespace
 
+std::uint8_t luma_of(const std::uint8_t* rgb) {
+  return to_byte(0.299f * static_cast<float>(rgb[0]) + 0.587f * static_cast<float>(rgb[1]) +
+                 0.114f * static_cast<float>(rgb[2]));
+}
+
 void check_image(const Tensor& image, const char* who) {
   if (image.dtype() != u8 || image.rank() != 3 || image.elements() == 0 ||
       (image.dim(2) != 1 && image.dim(2) != 3)) {
@@ -93,8 +98,14 @@ Tensor resize(const Tensor& image, std::int64_t height, std::int64_t width) {
   const std::int64_t channels = image.dim(2);
   const auto* source = image.data<std::uint8_t>();
   std::vector<float> pixels(source, source + image.elements());
-  pixels = resize_axis(pixels, h, w, channels, width);
-  pixels = resize_axis(pixels, 1, h, width * channels, height);
+  // First the axis that leaves fewer pixels: a picture of 1 x 1,000,000 must not become wide first.
+  if (h * width <= height * w) {
+    pixels = resize_axis(pixels, h, w, channels, width);
+    pixels = resize_axis(pixels, 1, h, width * channels, height);
+  } else {
+    pixels = resize_axis(pixels, 1, h, w * channels, height);
+    pixels = resize_axis(pixels, height, w, channels, width);
+  }
   Tensor result = Tensor::uninitialized(u8, {height, width, channels});
   std::transform(pixels.begin(), pixels.end(), result.data<std::uint8_t>(), to_byte);
   return result;
@@ -106,8 +117,7 @@ Tensor to_gray(const Tensor& image) {
   Tensor result = Tensor::uninitialized(u8, {image.dim(0), image.dim(1), 1});
   const auto* in = image.data<std::uint8_t>();
   for (std::int64_t i = 0; i < result.elements(); ++i, in += 3) {
-    const float luma = 0.299f * in[0] + 0.587f * in[1] + 0.114f * in[2];
-    result.data<std::uint8_t>()[i] = to_byte(luma);
+    result.data<std::uint8_t>()[i] = luma_of(in);
   }
   return result;
 }

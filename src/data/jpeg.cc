@@ -1,35 +1,82 @@
 #include <turbojpeg.h>
 
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "base/error.h"
 #include "data/codecs.h"
 
 namespace trireme::image {
+namespace {
+
+// Whether pixels are lost. Other warnings, such as of stray bytes between segments or an unknown
+// version, are common and harmless, and every viewer shows such files.
+bool loses_pixels(tjhandle decoder) {
+  if (tjGetErrorCode(decoder) != TJERR_WARNING) return true;
+  const std::string message = tjGetErrorStr2(decoder);
+  const bool damaged = message.find("Corrupt JPEG") != std::string::npos ||
+                       message.find("Premature end") != std::string::npos;
+  return damaged && message.find("extraneous bytes") == std::string::npos;
+}
+
+// Whether there is a marker of Adobe, whose programs store the inverse of each ink.
+bool is_by_adobe(std::string_view bytes) {
+  std::size_t at = 2;
+  while (at + 4 <= bytes.size() && bytes[at] == '\xff') {
+    const auto marker = static_cast<unsigned char>(bytes[at + 1]);
+    if (marker == 0xff) {  // a fill byte
+      ++at;
+      continue;
+    }
+    if (marker == 0xda) return false;  // the pixels begin
+    const auto high = static_cast<unsigned char>(bytes[at + 2]);
+    const auto low = static_cast<unsigned char>(bytes[at + 3]);
+    if (marker == 0xee && bytes.substr(at + 4).starts_with("Adobe")) return true;
+    at += 2 + (std::size_t{high} << 8 | low);
+  }
+  return false;
+}
+
+void inks_to_rgb(const std::uint8_t* from, bool inverted, std::uint8_t* to) {
+  const auto light = [&](int i) { return inverted ? from[i] : 255 - from[i]; };
+  for (int i = 0; i < 3; ++i) to[i] = static_cast<std::uint8_t>((light(i) * light(3) + 127) / 255);
+}
+
+}  // namespace
 
 Tensor decode_jpeg(std::string_view bytes, const std::string& name, const LoadOptions& options) {
   const std::unique_ptr<void, int (*)(tjhandle)> decoder(tjInitDecompress(), tjDestroy);
   if (!decoder) fail_internal("libturbojpeg cannot start");
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
-  int width = 0;
-  int height = 0;
-  int subsampling = 0;
-  int colors = 0;
-  if (tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &subsampling,
-                          &colors) != 0) {
+  const auto check = [&](int status) {
+    if (status == 0 || !loses_pixels(decoder.get())) return;
+    fail_data(name + ": damaged JPEG: " + tjGetErrorStr2(decoder.get()));
+  };
+  int width = 0, height = 0, subsampling = 0, colors = 0;
+  check(tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &subsampling,
+                            &colors));
+  if (width < 1 || height < 1) {
     fail_data(name + ": damaged JPEG: " + tjGetErrorStr2(decoder.get()));
   }
   check_size(height, width, options.max_pixels, name);
   const bool color = options.channels == 0 ? colors != TJCS_GRAY : options.channels == 3;
+  const bool inks = colors == TJCS_CMYK || colors == TJCS_YCCK;
   Tensor result = Tensor::uninitialized(u8, {height, width, color ? 3 : 1});
+  std::vector<std::uint8_t> four(inks ? static_cast<std::size_t>(result.dim(0) * width) * 4 : 0);
+  std::uint8_t* const to = inks ? four.data() : reinterpret_cast<std::uint8_t*>(result.bytes());
+  const int format = inks ? TJPF_CMYK : color ? TJPF_RGB : TJPF_GRAY;
   // A file of a few bytes can ask for thousands of passes over its pixels: that is refused.
-  const int status = tjDecompress2(decoder.get(), data, bytes.size(),
-                                   reinterpret_cast<unsigned char*>(result.bytes()), width, 0,
-                                   height, color ? TJPF_RGB : TJPF_GRAY, TJFLAG_LIMITSCANS);
-  const std::string message = tjGetErrorStr2(decoder.get());
-  // Stray bytes between segments are common and harmless; every other warning means lost pixels.
-  if (status != 0 && message.find("extraneous bytes") == std::string::npos) {
-    fail_data(name + ": damaged JPEG: " + message);
+  check(tjDecompress2(decoder.get(), data, bytes.size(), to, width, 0, height, format,
+                      TJFLAG_LIMITSCANS));
+  if (!inks) return result;
+  const bool inverted = is_by_adobe(bytes);
+  auto* pixel = result.data<std::uint8_t>();
+  for (std::size_t i = 0; i < four.size(); i += 4, pixel += result.dim(2)) {
+    std::uint8_t rgb[3];
+    inks_to_rgb(four.data() + i, inverted, rgb);
+    if (color) std::copy_n(rgb, 3, pixel);
+    else *pixel = luma_of(rgb);
   }
   return result;
 }
