@@ -82,7 +82,7 @@ void print_json(tr::Job& job, std::int64_t numbers, const tr::MemoryReport& memo
                       {"arena_bytes", memory.arena_bytes},
                       {"parameter_bytes", memory.parameter_bytes}}},
                     {"saved_model", job.output_directory()}};
-  std::printf("%s\n", all.dump(1).c_str());
+  std::printf("%s\n", json_text(all, 1).c_str());
 }
 
 void print_text(tr::Job& job, const std::string& parameters, const tr::MemoryReport& memory) {

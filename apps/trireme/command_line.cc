@@ -15,6 +15,7 @@
 #include "completion.h"
 #include "description.h"
 #include "man.h"
+#include "support.h"
 #include "trireme/inspect.h"
 
 namespace commands {
@@ -346,7 +347,7 @@ void print_information(bool json) {
     const std::size_t value = line.find_first_not_of(' ', colon + 1);
     all[line.substr(0, colon)] = value == std::string::npos ? "" : line.substr(value);
   }
-  std::printf("%s\n", all.dump(2).c_str());
+  std::printf("%s\n", json_text(all, 2).c_str());
 }
 
 void add_info(CLI::App& app) {

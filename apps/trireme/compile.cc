@@ -7,6 +7,7 @@
 #include <string>
 
 #include "commands.h"
+#include "support.h"
 
 namespace commands {
 
@@ -25,7 +26,7 @@ void compile(CompileArguments arguments) {
                                          {"kernels", size.kernels},
                                          {"code_bytes", size.code_bytes},
                                          {"constant_bytes", size.constant_bytes}};
-    std::printf("%s\n", json.dump(2).c_str());
+    std::printf("%s\n", json_text(json, 2).c_str());
     return;
   }
   std::printf("%s: compiled for %s%s, %d kernels, %lld bytes of code, %lld of constants\n",

@@ -48,7 +48,7 @@ void list_data(bool json) {
     }
     all.push_back(std::move(entry));
   }
-  if (json) std::printf("%s\n", all.dump(2).c_str());
+  if (json) std::printf("%s\n", json_text(all, 2).c_str());
   else std::printf("%s", table({"data set", "", "size", "where, or how to get it"}, rows).c_str());
 }
 
@@ -164,7 +164,7 @@ void verify_data(std::vector<std::string> specifications, bool json) {
     all.push_back(verify(specification));
     if (!json) print_verified(all.back());
   }
-  if (json) std::printf("%s\n", all.dump(2).c_str());
+  if (json) std::printf("%s\n", json_text(all, 2).c_str());
 }
 
 void convert_data(const std::string& specification, const std::string& output) {

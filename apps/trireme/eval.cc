@@ -43,7 +43,7 @@ void eval(const EvalArguments& arguments) {
     nlohmann::ordered_json json = {
         {"model", arguments.model}, {"data", arguments.data}, {"examples", metrics.examples()}};
     for (const auto& [name, value] : metrics.numbers()) json[name] = value;
-    std::printf("%s\n", json.dump(2).c_str());
+    std::printf("%s\n", json_text(json, 2).c_str());
     return;
   }
   print_measured(metrics, "", model.labels());

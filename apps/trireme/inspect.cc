@@ -76,7 +76,7 @@ class Report {
   }
 
   void finish() const {
-    if (arguments_.json) std::printf("%s\n", json_.dump(2).c_str());
+    if (arguments_.json) std::printf("%s\n", json_text(json_, 2).c_str());
   }
 
  private:

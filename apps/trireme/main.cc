@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -155,6 +156,10 @@ int main(int argc, char** argv) {
     return 128 + stopped.signal;
   } catch (const trireme::Error& error) {
     return report_error(error.what(), exit_code(error.kind()));
+  } catch (const std::bad_alloc&) {
+    return report_error(
+        "there is not enough memory\n  hint   use smaller batches, or fewer rows or files at once",
+        4);
   } catch (const std::exception& error) {
     return report_error(
         std::string(error.what()) + "\n  hint   this is a bug in Trireme; please report it", 1);

@@ -44,10 +44,11 @@ bool predicts_next_token(const tr::Model& model) {
   return next.is_boolean() && next.get<bool>();
 }
 
-const tr::Shape& shape_of(const tr::Model& model, const std::string& input) {
+// Null if the model has no such input.
+const tr::Shape* shape_of(const tr::Model& model, const std::string& input) {
   const auto port = std::find_if(model.inputs().begin(), model.inputs().end(),
                                  [&](const auto& candidate) { return candidate.name == input; });
-  return port->shape;
+  return port == model.inputs().end() ? nullptr : &port->shape;
 }
 
 // The last n tokens of each text, for an n-gram model.
@@ -71,7 +72,9 @@ Examples from_texts(const tr::Model& model, const PredictArguments& arguments) {
   const auto columns =
       std::count_if(model.inputs().begin(), model.inputs().end(),
                     [](const auto& port) { return !tr::is_splits_name(port.name); });
-  if (model.text().size() != 1 || columns != 1) {
+  const tr::Shape* const shape =
+      model.text().size() == 1 ? shape_of(model, model.text().begin()->first) : nullptr;
+  if (shape == nullptr || columns != 1) {
     throw tr::Error(tr::ErrorKind::usage,
                     "this model does not take texts\n  hint   use --data with a data set");
   }
@@ -86,10 +89,9 @@ Examples from_texts(const tr::Model& model, const PredictArguments& arguments) {
     ids.push_back(encoder.encode(text));
     examples.names.push_back(text);
   }
-  const tr::Shape& shape = shape_of(model, input);
   tr::data::Batch batch;
-  if (shape.size() == 2) {
-    batch[input] = last_tokens(ids, shape[1].constant(), examples.names);
+  if (shape->size() == 2 && (*shape)[1].is_constant()) {
+    batch[input] = last_tokens(ids, (*shape)[1].constant(), examples.names);
   } else {
     tr::RaggedTensor::from(ids).add_to(batch, input);
   }

@@ -1,4 +1,5 @@
 #include "prediction_file.h"
+#include "support.h"
 
 #include <unistd.h>
 
@@ -35,7 +36,7 @@ void PredictionFile::check_name(const std::string& path) {
 
 PredictionFile::PredictionFile(const std::string& path, std::int64_t examples)
     : path_(path),
-      temporary_(path + "." + std::to_string(::getpid()) + ".tmp"),
+      temporary_(temporary_name(path)),
       file_(temporary_, std::ios::binary),
       examples_(examples),
       csv_(path.ends_with(".csv")) {
@@ -66,7 +67,7 @@ void PredictionFile::add(const Predictions& predictions) {
     if (done_ == 0) file_ << csv_row(predictions.headings);
     for (const auto& row : predictions.rows) file_ << csv_row(row);
   } else {
-    for (const auto& record : predictions.json) file_ << record.dump() << '\n';
+    for (const auto& record : predictions.json) file_ << json_text(record) << '\n';
   }
   if (!file_.flush()) fail();
   done_ += static_cast<std::int64_t>(predictions.rows.size());

@@ -1,8 +1,10 @@
 #include "predictions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "support.h"
 
@@ -12,13 +14,16 @@ namespace {
 namespace tr = trireme;
 using Json = nlohmann::ordered_json;
 
-// Indices of the k largest scores, largest first.
+// Indices of the k largest scores, largest first; NaN is below all others.
 std::vector<std::int64_t> top_classes(const float* scores, std::int64_t classes, std::int64_t k) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(classes));
   for (std::int64_t i = 0; i < classes; ++i) order[static_cast<std::size_t>(i)] = i;
-  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-  });
+  const auto rank = [&](std::int64_t i) {
+    const bool nan = std::isnan(scores[i]);
+    return std::tuple(nan, nan ? 0.0f : -scores[i], i);
+  };
+  std::sort(order.begin(), order.end(),
+            [&](std::int64_t a, std::int64_t b) { return rank(a) < rank(b); });
   order.resize(static_cast<std::size_t>(std::min(k, classes)));
   return order;
 }
@@ -38,6 +43,7 @@ class Reader {
 
   // Takes the output for scores of classes only if the model has names for its classes.
   Predictions read() {
+    check_rows();
     const bool named = !model_.labels().empty() || model_.outputs().at(0).name == "scores";
     const bool scores =
         output_.rank() == 2 && output_.dtype() == tr::f32 && output_.dim(1) > 1 && named;
@@ -49,6 +55,19 @@ class Reader {
   }
 
  private:
+  // A saved model may have an output of any shape.
+  void check_rows() const {
+    const auto examples = static_cast<std::int64_t>(examples_.names.size());
+    const std::int64_t needed = examples_.rows ? examples_.rows->row_begin(examples) : examples;
+    const std::int64_t found = output_.rank() == 0 ? 1 : output_.dim(0);
+    if (found == needed && output_.rank() > 0) return;
+    throw tr::Error(tr::ErrorKind::data,
+                    "the output \"" + model_.outputs().at(0).name + "\" of the model has " +
+                        std::to_string(found) + " rows, but predict needs one for each of " +
+                        std::to_string(needed) + (examples_.rows ? " elements" : " examples") +
+                        "\n  hint   save the model with an output that has a row for each");
+  }
+
   std::string number_text(double number) const {
     char text[32];
     std::snprintf(text, sizeof text, "%.*g", digits_, number);
@@ -153,7 +172,7 @@ Predictions predictions_of(const tr::Model& model, const Examples& examples,
 }
 
 void print(const Predictions& predictions, bool as_json) {
-  if (as_json) std::printf("%s\n", predictions.json.dump(2).c_str());
+  if (as_json) std::printf("%s\n", json_text(predictions.json, 2).c_str());
   else std::printf("%s", table(predictions.headings, predictions.rows).c_str());
 }
 

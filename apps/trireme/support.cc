@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <numeric>
+#include <random>
 #include <sstream>
 
 #include "trireme/error.h"
@@ -26,6 +28,10 @@ double seconds_since_start() {
   ::clock_gettime(CLOCK_BOOTTIME, &now);
   const double start = std::stod(field) / static_cast<double>(::sysconf(_SC_CLK_TCK));
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) - start;
+}
+
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 namespace {
@@ -112,8 +118,15 @@ trireme::data::Batch inputs_of(const trireme::Model& model, const trireme::data:
   return inputs;
 }
 
+std::string temporary_name(const std::string& path) {
+  std::random_device device;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%08x%08x", device(), device());
+  return path + "." + digits + ".tmp";
+}
+
 void write_file(const std::string& path, const std::string& content) {
-  const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
+  const std::string temporary = temporary_name(path);
   std::ofstream file(temporary, std::ios::binary);
   file << content;
   file.close();

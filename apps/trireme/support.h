@@ -3,6 +3,7 @@
 // Functions that several subcommands share.
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@
 
 // Seconds since this process was started, including the loading of libraries.
 double seconds_since_start();
+
+// Text of one line, or with indented lines. Bytes that are not UTF-8, which file names may have,
+// become U+FFFD.
+std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
 
 // Formats rows of cells as aligned columns under headings. Columns of numbers are aligned right.
 std::string table(const std::vector<std::string>& headings,
@@ -34,6 +39,9 @@ std::int64_t winner(const float* scores, std::int64_t count);
 
 // The columns of a batch that the model takes. Errors: data, if one is missing.
 trireme::data::Batch inputs_of(const trireme::Model& model, const trireme::data::Batch& batch);
+
+// A name beside `path` that no other process uses, also in another container.
+std::string temporary_name(const std::string& path);
 
 // Writes a file as a whole: readers see the old content or the new one. Errors: io.
 void write_file(const std::string& path, const std::string& content);

@@ -113,7 +113,7 @@ void print_json(tr::Job& job, double seconds, const std::optional<tr::Metrics>& 
     json["test"] = {{"examples", tested->examples()}};
     for (const auto& [name, value] : tested->numbers()) json["test"][name] = value;
   }
-  std::printf("%s\n", json.dump(2).c_str());
+  std::printf("%s\n", json_text(json, 2).c_str());
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ void eval_texts(tr::Model& model, const EvalArguments& arguments) {
                        {"data", arguments.data},
                        {"examples", written.size()},
                        {"bleu", bleu}};
-    std::printf("%s\n", json.dump(2).c_str());
+    std::printf("%s\n", json_text(json, 2).c_str());
   } else {
     std::printf("bleu: %.2f  (%zu examples)\n", bleu, written.size());
   }
