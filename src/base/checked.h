@@ -3,7 +3,6 @@
 // Arithmetic with numbers from outside: files, jobs, program texts and network frames.
 
 #include <cstdint>
-#include <optional>
 
 namespace trireme {
 
@@ -12,40 +11,35 @@ namespace trireme {
 class Checked {
  public:
   constexpr Checked(std::int64_t value) : value_(value) {}  // implicit, for literals
-  constexpr bool valid() const { return value_.has_value(); }
+  constexpr bool valid() const { return valid_; }
   // Precondition: valid.
-  constexpr std::int64_t value() const { return *value_; }
-  constexpr std::int64_t value_or(std::int64_t other) const { return value_.value_or(other); }
+  constexpr std::int64_t value() const { return value_; }
+  constexpr std::int64_t value_or(std::int64_t other) const { return valid_ ? value_ : other; }
 
   friend constexpr Checked operator+(Checked a, Checked b) {
-    std::int64_t result = 0;
-    if (!a.valid() || !b.valid() || __builtin_add_overflow(*a.value_, *b.value_, &result)) {
-      return invalid();
-    }
-    return result;
+    Checked result(0);
+    result.valid_ = !__builtin_add_overflow(a.value_, b.value_, &result.value_);
+    return result.of(a, b);
   }
   friend constexpr Checked operator-(Checked a, Checked b) {
-    std::int64_t result = 0;
-    if (!a.valid() || !b.valid() || __builtin_sub_overflow(*a.value_, *b.value_, &result)) {
-      return invalid();
-    }
-    return result;
+    Checked result(0);
+    result.valid_ = !__builtin_sub_overflow(a.value_, b.value_, &result.value_);
+    return result.of(a, b);
   }
   friend constexpr Checked operator*(Checked a, Checked b) {
-    std::int64_t result = 0;
-    if (!a.valid() || !b.valid() || __builtin_mul_overflow(*a.value_, *b.value_, &result)) {
-      return invalid();
-    }
-    return result;
+    Checked result(0);
+    result.valid_ = !__builtin_mul_overflow(a.value_, b.value_, &result.value_);
+    return result.of(a, b);
   }
 
  private:
-  static constexpr Checked invalid() {
-    Checked result(0);
-    result.value_.reset();
-    return result;
+  constexpr Checked of(Checked a, Checked b) {
+    valid_ = valid_ && a.valid_ && b.valid_;
+    return *this;
   }
-  std::optional<std::int64_t> value_;
+
+  std::int64_t value_;
+  bool valid_ = true;
 };
 
 }  // namespace trireme
