@@ -76,7 +76,7 @@ Temporary Temporary::create(const std::string& path, bool folder) {
     if (fd < 0 && errno == EEXIST) continue;
     if (fd < 0) fail_system();
     Temporary temporary(name, fd, folder);
-    ::flock(fd, LOCK_EX);  // where there are no locks, nobody removes it
+    ::flock(fd, LOCK_EX);  // a file system without locks keeps it
     if (!is_removed(fd)) return temporary;
     temporary.keep();
   }

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 using Numbers = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 // The running sum of each sequence: sum = m + x, with a state of one number for each sequence.
 // counts[t] sequences have a row at step t.
@@ -104,9 +104,9 @@ TEST(Recurrence, RefusesCountsThatDoNotFit) {
   refused({3, 2});
   refused({2, 2, 2});  // six rows
   refused({1, 2});     // the number grows
-  refused({kMost});
-  refused({kMost, kMost});  // the sum does not fit into 64 bits
-  refused({2, kMost});
+  refused({kMax});
+  refused({kMax, kMax});  // the sum does not fit into 64 bits
+  refused({2, kMax});
   EXPECT_THAT(error_of(ErrorKind::data, [] { run({2, 2, 2}); }), HasSubstr("rows 4 to 6 of 5"));
 }
 
