@@ -12,7 +12,7 @@ namespace trireme {
 
 // Deeper nesting is an error. The parser takes any depth, but code that copies or converts a value
 // is recursive.
-inline constexpr int kDeepestJson = 100;
+inline constexpr int kDeepestJson = 500;
 
 // Returns a discarded value if the text is no JSON or is nested too deeply.
 template <class Json = nlohmann::json>

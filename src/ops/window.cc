@@ -59,17 +59,8 @@ std::array<std::int64_t, 2> image_size(const Type& type) {
   return {type.shape[2].constant(), type.shape[3].constant()};
 }
 
-void require_extents(const Shape& sizes, const std::string& text) {
-  for (const Dim& size : sizes) {
-    require(!size.is_constant() || size.constant() <= kLargestExtent,
-            text + " is too large: an image has at most " + std::to_string(kLargestExtent) +
-                " elements along an axis");
-  }
-}
-
 Shape windows_shape(const Shape& image, const Dim& channels, const Window& window,
                     const std::string& text) {
-  require_extents({image.begin() + 2, image.end()}, text);
   Shape result{image[0], channels};
   const std::array<const char*, 3> names = {"depth ", "height ", "width "};
   for (std::size_t axis = 0; axis < window.axes(); ++axis) {

@@ -12,9 +12,7 @@
 
 namespace trireme::ops {
 
-// Larger sizes of images and larger numbers of windows are errors, so that no computation with them
-// overflows.
-inline constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40;
+// A larger number in a window is an error. Sizes are below 2^62, so no sum of these overflows.
 inline constexpr std::int64_t kLargestWindowNumber = (std::int64_t{1} << 31) - 1;
 
 struct Window {
@@ -40,9 +38,6 @@ Window window_of(const Attributes& attributes, std::size_t axes = 2);
 void require_image(const Type& type, const std::string& text, std::size_t axes = 2);
 // Returns H and W. Precondition: require_image.
 std::array<std::int64_t, 2> image_size(const Type& type);
-
-// TypeError if one of these constant sizes is above kLargestExtent.
-void require_extents(const Shape& sizes, const std::string& text);
 
 // Returns [N, C, count(0, H), count(1, W)], or the same with three axes. TypeError if no window
 // fits.

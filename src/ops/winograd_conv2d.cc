@@ -27,7 +27,6 @@ std::vector<Type> type(const TypeContext& c) {
   require(weight.rank() == 3 && is_constant(weight.shape) && weight.dtype == x.dtype &&
               weight.shape[0] == Dim(16) && weight.shape[1] == x.shape[3],
           c.operand_texts[1] + " is not a weight [16, C, K] for " + c.operand_texts[0]);
-  require_extents({x.shape[1], x.shape[2]}, c.operand_texts[0]);
   const auto padding = padding_of(c.attributes);
   const std::int64_t height = x.shape[1].constant() + padding[0] + padding[1] - 2;
   const std::int64_t width = x.shape[2].constant() + padding[2] + padding[3] - 2;
