@@ -31,9 +31,13 @@ struct CsvOptions {
   std::vector<std::string> one_hot =
       {};  // text columns that become zeros and ones, one for each word
   char separator = ',';
-  bool header = true;        // otherwise the columns have the names `names`, or "0", "1" ...
-  int skip_lines = 0;        // before the header
-  bool standardize = false;  // features to mean 0 and deviation 1 over the file
+  bool header = true;  // otherwise the columns have the names `names`, or "0", "1" ...
+  int skip_lines = 0;  // before the header
+  // Blanks between a separator and a quote are left out. Otherwise the quote is part of the cell.
+  bool skip_initial_space = false;
+  char decimal = '.';          // "," in numbers such as 1,5
+  std::string thousands = {};  // one character between digits: "," in numbers such as 1,234
+  bool standardize = false;    // features to mean 0 and deviation 1 over the file
   DeprecatedOption<bool, "standardise", "standardize"> standardise = {};
 
   std::vector<std::string> names = {};  // of all columns, for a file without header

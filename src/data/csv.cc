@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "base/error.h"
 #include "base/number_text.h"
@@ -18,21 +19,19 @@ std::string at_line(const std::string& name, int line) {
 // Reads cells one after the other and counts lines.
 class CsvReader {
  public:
-  CsvReader(std::string_view text, const std::string& name, char separator)
-      : text_(text), name_(name), separator_(separator) {
-    if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);  // byte-order mark
-  }
+  CsvReader(std::string_view text, const std::string& name, const CsvFormat& format)
+      : text_(without_bom(text)), name_(name), format_(format) {}
 
   int line() const { return line_; }
 
   void skip_line() {
-    while (!text_.empty() && take() != '\n') {
-    }
+    take_to(text_.find_first_of("\r\n"));
+    end_cell();
   }
 
-  // The next row that is not an empty line; false at the end of the text.
+  // The next row that is not a line of blanks; false at the end of the text.
   bool next_row(std::vector<std::string>* cells, int* line) {
-    while (!text_.empty() && (text_[0] == '\n' || text_[0] == '\r')) take();
+    while (!text_.empty() && is_blank_line()) skip_line();
     if (text_.empty()) return false;
     *line = line_;
     cells->clear();
@@ -45,17 +44,30 @@ class CsvReader {
   char take() {
     const char c = text_[0];
     text_.remove_prefix(1);
-    if (c == '\n') ++line_;
+    if (c == '\n' || (c == '\r' && !text_.starts_with('\n'))) ++line_;
     return c;
+  }
+  std::string_view take_to(std::size_t end) {
+    const std::string_view taken = text_.substr(0, end);
+    text_.remove_prefix(taken.size());
+    return taken;
+  }
+
+  bool is_blank(char c) const { return (c == ' ' || c == '\t') && c != format_.separator; }
+  bool is_blank_line() const {
+    std::size_t at = 0;
+    while (at < text_.size() && is_blank(text_[at])) ++at;
+    return at == text_.size() || text_[at] == '\n' || text_[at] == '\r';
   }
 
   std::string next_cell() {
     row_ended_ = false;
+    if (format_.skip_initial_space) {
+      while (!text_.empty() && is_blank(text_[0])) take();
+    }
     if (!text_.empty() && text_[0] == '"') return quoted_cell();
-    const char ends[] = {separator_, '\n', '\0'};
-    const std::size_t end = std::min(text_.find_first_of(ends), text_.size());
-    const std::string_view cell = text_.substr(0, end);
-    text_.remove_prefix(end);
+    const char ends[] = {format_.separator, '\n', '\r'};
+    const std::string_view cell = take_to(text_.find_first_of({ends, sizeof ends}));
     end_cell();
     return std::string(trimmed(cell));
   }
@@ -75,37 +87,68 @@ class CsvReader {
         break;
       }
     }
-    if (!text_.empty() && text_[0] == '\r') take();
-    if (!text_.empty() && text_[0] != separator_ && text_[0] != '\n') {
+    while (!text_.empty() && is_blank(text_[0])) take();
+    if (!text_.empty() && text_[0] != format_.separator && text_[0] != '\n' && text_[0] != '\r') {
       fail_data(at_line(name_, line_) + "text after a closing quote");
     }
     end_cell();
     return cell;
   }
 
-  // Past the separator or the line end behind a cell.
-  void end_cell() { row_ended_ = text_.empty() || take() == '\n'; }
+  // Past the separator or the line end after a cell.
+  void end_cell() {
+    const char end = text_.empty() ? '\n' : take();
+    row_ended_ = end == '\n' || end == '\r';
+    if (end == '\r' && text_.starts_with('\n')) take();
+  }
 
   std::string_view text_;
   const std::string& name_;
-  char separator_;
+  const CsvFormat& format_;
   int line_ = 1;
   bool row_ended_ = false;
 };
 
+void check_format(const CsvFormat& format) {
+  const char thousands = format.thousands;
+  if (format.decimal == format.separator || format.decimal == thousands) {
+    fail_usage(std::string("CSV: decimal is '") + format.decimal +
+               "', which also separates cells or thousands");
+  }
+}
+
+void check_names(const CsvTable& table, int line) {
+  std::set<std::string> seen;
+  for (const std::string& column : table.header) {
+    if (seen.insert(column).second) continue;
+    fail_data(at_line(table.name, line) + "two columns have the name \"" + column +
+              "\"\n  hint   give them other names: header = false, skip_lines = 1 and names");
+  }
+}
+
+std::string hint_for(const std::vector<std::string>& cells, const CsvFormat& format) {
+  const bool quoted = std::any_of(cells.begin(), cells.end(),
+                                  [](const std::string& cell) { return cell.starts_with('"'); });
+  if (!quoted || format.skip_initial_space) return "";
+  return "\n  hint   a quote follows a blank: set skip_initial_space";
+}
+
 }  // namespace
 
 CsvTable parse_csv(std::string_view text, const std::string& name, const CsvFormat& format) {
-  CsvReader reader(text, name, format.separator);
+  check_format(format);
+  CsvReader reader(text, name, format);
   for (int i = 0; i < format.skip_lines; ++i) reader.skip_line();
   CsvTable table;
   table.name = name;
+  table.format = format;
   std::vector<std::string> cells;
   int line = 0;
   bool more = reader.next_row(&cells, &line);
   if (!more) fail_data(name + ": the file has no rows");
   if (format.header) {
     table.header = cells;
+    check_names(table, line);
     more = reader.next_row(&cells, &line);
   } else {
     for (std::size_t c = 0; c < cells.size(); ++c) table.header.push_back(std::to_string(c));
@@ -114,7 +157,8 @@ CsvTable parse_csv(std::string_view text, const std::string& name, const CsvForm
   for (; more; more = reader.next_row(&cells, &line)) {
     if (cells.size() != table.header.size()) {
       fail_data(at_line(name, line) + std::to_string(cells.size()) +
-                " cells, but the first line has " + std::to_string(table.header.size()));
+                " cells, but the first line has " + std::to_string(table.header.size()) +
+                hint_for(cells, format));
     }
     table.lines.push_back(line);
     for (std::size_t c = 0; c < cells.size(); ++c) {
@@ -134,11 +178,31 @@ std::size_t CsvTable::index(const std::string& column) const {
   fail_usage(message);
 }
 
+std::string CsvTable::number_text(const std::string& cell) const {
+  if (format.decimal == '.' && format.thousands == '\0') return cell;
+  const auto is_digit = [&](std::size_t i) {
+    return i < cell.size() && cell[i] >= '0' && cell[i] <= '9';
+  };
+  std::string text;
+  for (std::size_t i = 0; i < cell.size(); ++i) {
+    if (cell[i] == format.thousands) {
+      if (i == 0 || !is_digit(i - 1) || !is_digit(i + 1)) return "";
+    } else if (cell[i] == format.decimal) {
+      text += '.';
+    } else if (cell[i] == '.') {
+      return "";
+    } else {
+      text += cell[i];
+    }
+  }
+  return text;
+}
+
 std::vector<double> CsvTable::numbers(std::size_t column, bool allow_missing) const {
   std::vector<double> result;
   for (std::size_t row = 0; row < rows(); ++row) {
     const std::string& cell = columns[column][row];
-    const std::optional<double> number = parse_float(cell);
+    const std::optional<double> number = parse_float(number_text(cell));
     if (number && std::isfinite(*number)) {
       result.push_back(*number);
     } else if (!cell.empty()) {

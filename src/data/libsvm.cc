@@ -18,7 +18,7 @@ class LibsvmReader {
       : name_(name), options_(options) {}
 
   void read(std::string_view text) {
-    for (const std::string_view row : lines_of(text)) {
+    for (const std::string_view row : lines_of(without_bom(text))) {
       ++line_;
       read_row(row);
     }

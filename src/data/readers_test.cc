@@ -203,6 +203,86 @@ TEST(Csv, NamesTheLineOfAMistake) {
               HasSubstr("did you mean \"beta\"?"));
 }
 
+TEST(Csv, LinesOfBlanksAreNoRows) {
+  for (const char* text :
+       {"a,y\n1,1\n2,2\n   \n", "a,y\n\n1,1\n \t \n2,2", "\n \na,y\n1,1\n2,2\n\n\n"}) {
+    EXPECT_EQ(parse_csv(text, "t").numbers(1), (std::vector<double>{1, 2})) << text;
+  }
+  EXPECT_EQ(parse_csv("a\tb\n\t\n", "t", {.separator = '\t'}).rows(), 1u)
+      << "separators are no blanks";
+}
+
+TEST(Csv, LinesEndWithCarriageReturnsToo) {
+  const CsvTable table = parse_csv("a,y\r1,2\r\r3,\"4\"\r", "t");
+  EXPECT_EQ(table.numbers(1), (std::vector<double>{2, 4}));
+  EXPECT_EQ(table.lines, (std::vector<int>{2, 4}));
+  EXPECT_EQ(parse_csv("a,b\r\n1,\r\n", "t").columns[1], std::vector<std::string>{""});
+  EXPECT_THAT(error_of([] { table_from_csv("a,y\r1,2\r3\r", "t", {}); }),
+              HasSubstr("t:3: 1 cells"));
+}
+
+TEST(Csv, TwoColumnsOfOneNameAreAnError) {
+  EXPECT_THAT(error_of(ErrorKind::data, [] { table_from_csv("a,a,y\n1,10,1\n", "t", {}); }),
+              HasSubstr("t:1: two columns have the name \"a\""));
+  EXPECT_EQ(parse_csv("x,x\n1,2\n", "t", {.header = false, .skip_lines = 1}).header,
+            (std::vector<std::string>{"0", "1"}));
+}
+
+TEST(Csv, QuotesMayFollowBlanks) {
+  const std::string text = "a, b,y\n1, \"x, z\" ,1\n2, \"w\",2\n";
+  EXPECT_EQ(parse_csv(text, "t", {.skip_initial_space = true}).columns[1],
+            (std::vector<std::string>{"x, z", "w"}));
+  EXPECT_THAT(error_of([&] { parse_csv(text, "t"); }), HasSubstr("set skip_initial_space"));
+}
+
+TEST(Csv, NumbersOfOtherCountries) {
+  const CsvTable thousands =
+      parse_csv("a,y\n\"1,234\",1\n\"-2,345,678.5\",2\n", "t", {.thousands = ','});
+  EXPECT_EQ(thousands.numbers(0), (std::vector<double>{1234, -2345678.5}));
+  const CsvTable comma =
+      parse_csv("a;y\n1,5;1\n-2,5e1;2\n", "t", {.separator = ';', .decimal = ','});
+  EXPECT_EQ(comma.numbers(0), (std::vector<double>{1.5, -25}));
+  const CsvTable both =
+      parse_csv("a;y\n1.234,5;1\n", "t", {.separator = ';', .decimal = ',', .thousands = '.'});
+  EXPECT_EQ(both.numbers(0), std::vector<double>{1234.5});
+  for (const char* wrong : {"1.5", ",1.5", "1,,5", "1,5,", "1,x"}) {
+    const CsvTable table = parse_csv("a;y\n" + std::string(wrong) + ";1\n", "t",
+                                     {.separator = ';', .decimal = '_', .thousands = ','});
+    EXPECT_THAT(error_of(ErrorKind::data, [&] { table.numbers(0); }), HasSubstr("is not a number"))
+        << wrong;
+  }
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { parse_csv("a,y\n1,2\n", "t", {.decimal = ','}); }),
+              HasSubstr("also separates"));
+  const Batch whole =
+      table_from_csv("a,y\n\"1,234\",\"5,000\"\n", "t", {.thousands = ",", .integers = {"a"}})
+          .all();
+  EXPECT_EQ(whole.at("a").item<std::int64_t>(), 1234);
+  EXPECT_EQ(whole.at("target").item<float>(), 5000);
+}
+
+TEST(Csv, NumbersBeyondF32AreErrors) {
+  EXPECT_THAT(error_of(ErrorKind::data, [] { table_from_csv("a,y\n1e39,1\n2,2\n", "t", {}); }),
+              HasSubstr("t:2: column \"a\": \"1e39\" is too large for f32"));
+  EXPECT_THAT(error_of(ErrorKind::data, [] { table_from_csv("a,y\n1,1\n2,-1e39\n", "t", {}); }),
+              HasSubstr("t:3: column \"y\""));
+  const Batch scaled = table_from_csv("a,y\n1e39,1\n3e39,2\n", "t", {.standardize = true}).all();
+  EXPECT_TRUE(equal(scaled.at("features"), Tensor::from<float>({2, 1}, {-1, 1})));
+}
+
+TEST(Csv, AColumnOfEqualNumbersIsStandardizedToZero) {
+  std::string text = "a,b,y\n";
+  for (int i = 1; i <= 10; ++i) text += "0.1,1e300," + std::to_string(i) + "\n";
+  const Batch batch = table_from_csv(text, "t", {.standardize = true}).all();
+  EXPECT_THAT(batch.at("features").to_vector<float>(), ::testing::Each(0.0f));
+}
+
+TEST(TextFiles, ByteOrderMarksAreNoContent) {
+  const std::string mark = "\xef\xbb\xbf";
+  const Batch sparse = libsvm_from_text(mark + "1 0:1.5 1:2\n0 0:1 1:3\n", "t", {}).all();
+  EXPECT_THAT(sparse.at("target").to_vector<float>(), ::testing::ElementsAre(1, 0));
+  EXPECT_EQ(parse_csv(mark + "a,y\n1,2\n", "t").header[0], "a");
+}
+
 TEST(Csv, MakesFeaturesAndTarget) {
   const Batch batch = table_from_csv("price,color,size\n10,red,1\n20,blue,3\n", "t",
                                      {.target = "price", .one_hot = {"color"}})

@@ -31,7 +31,7 @@ CsvTable read_adult(const std::string& path, const CsvOptions& options) {
 
 // A table of the given rows of another.
 CsvTable pick_rows(const CsvTable& table, const std::vector<std::int64_t>& rows) {
-  CsvTable picked{table.name, table.header, {}, {}};
+  CsvTable picked{table.name, table.format, table.header, {}, {}};
   picked.columns.resize(table.columns.size());
   for (const std::int64_t row : rows) {
     const auto at = static_cast<std::size_t>(row);

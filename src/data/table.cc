@@ -37,7 +37,7 @@ class Builder {
     if (with_target) {
       const std::size_t target = table_.index(encoding_.target);
       if (encoding_.classes) add_label(target);
-      else add_numbers("target", {table_.numbers(target)});
+      else add_numbers("target", {checked(target, table_.numbers(target))});
     }
     return from_columns(std::move(columns_), std::move(class_names));
   }
@@ -87,6 +87,16 @@ class Builder {
         value = fitted.deviation == 0 ? 0 : (value - fitted.mean) / fitted.deviation;
       }
     }
+    return checked(c, std::move(column));
+  }
+
+  // Errors: data for a number that f32 cannot hold.
+  Numbers checked(std::size_t c, Numbers column) const {
+    for (std::size_t row = 0; row < column.size(); ++row) {
+      if (std::isfinite(static_cast<float>(column[row]))) continue;
+      fail_cell(table_, c, row,
+                "\"" + table_.columns[c][row].substr(0, 40) + "\" is too large for f32");
+    }
     return column;
   }
 
@@ -133,7 +143,7 @@ class Builder {
     Tensor tensor = Tensor::uninitialized(i64, {count_});
     for (std::size_t row = 0; row < table_.rows(); ++row) {
       const std::string& cell = table_.columns[c][row];
-      std::optional<std::int64_t> value = parse_integer(cell);
+      std::optional<std::int64_t> value = parse_integer(table_.number_text(cell));
       if (!present(c, row)) value = static_cast<std::int64_t>(options_.missing_value);
       if (!value) {
         fail_cell(table_, c, row, "\"" + cell.substr(0, 40) + "\" is not a whole number");
@@ -179,7 +189,12 @@ class Builder {
 }  // namespace
 
 CsvTable read_table(std::string_view text, const std::string& name, const CsvOptions& options) {
-  CsvTable table = parse_csv(text, name, {options.separator, options.header, options.skip_lines});
+  if (options.thousands.size() > 1) fail_usage("CSV: thousands must be one character");
+  CsvFormat format{options.separator, options.header, options.skip_lines};
+  format.skip_initial_space = options.skip_initial_space;
+  format.decimal = options.decimal;
+  format.thousands = options.thousands.empty() ? '\0' : options.thousands[0];
+  CsvTable table = parse_csv(text, name, format);
   if (table.rows() == 0) fail_data(name + ": the file has a header, but no rows");
   if (!options.names.empty()) {
     if (options.header) fail_usage(name + ": names of columns are for files without header");

@@ -32,9 +32,12 @@ Words vocabulary(const CsvTable& table, std::size_t column) {
 void fit_numbers(const CsvTable& table, std::size_t c, bool allow_missing, EncodedColumn& column) {
   std::vector<double> values = table.numbers(c, allow_missing);
   std::erase_if(values, [](double value) { return std::isnan(value); });
-  const auto count = static_cast<double>(std::max<std::size_t>(values.size(), 1));
-  double variance = 0;
-  for (const double value : values) column.mean += value / count;
+  if (values.empty()) return;
+  const auto count = static_cast<double>(values.size());
+  // From the first value, so that the mean of equal values is exactly theirs.
+  double sum = 0, variance = 0;
+  for (const double value : values) sum += (value - values[0]) / count;
+  column.mean = values[0] + sum;
   for (const double value : values) {
     variance += (value - column.mean) * (value - column.mean) / count;
   }
@@ -127,6 +130,22 @@ EncodedColumn read_column(const Json& json, const std::string& name) {
   return column;
 }
 
+// Models of 0.1.0 have none of these.
+void read_number_format(const ObjectReader& object, CsvOptions& options) {
+  if (object.has_value("skip_initial_space")) {
+    options.skip_initial_space = object.get<bool>("skip_initial_space");
+  }
+  if (object.has_value("decimal")) {
+    const auto decimal = object.get<std::string>("decimal");
+    if (decimal.size() != 1) object.fail("has a decimal that is not one character");
+    options.decimal = decimal[0];
+  }
+  if (object.has_value("thousands")) {
+    options.thousands = object.get<std::string>("thousands");
+    if (options.thousands.size() > 1) object.fail("has thousands that are not one character");
+  }
+}
+
 }  // namespace
 
 TableEncoding fit_table(const CsvTable& table, const CsvOptions& given) {
@@ -166,6 +185,9 @@ std::string encoding_text(const TableEncoding& encoding) {
                {"missing", kMissing[static_cast<std::size_t>(options.missing)]},
                {"missing_value", options.missing_value},
                {"missing_word", options.missing_word},
+               {"skip_initial_space", options.skip_initial_space},
+               {"decimal", std::string(1, options.decimal)},
+               {"thousands", options.thousands},
                {"target", encoding.target},
                {"classes", nullptr},
                {"columns", Json::array()}};
@@ -192,6 +214,7 @@ TableEncoding read_encoding(std::string_view text, const std::string& name) {
   options.missing = static_cast<Missing>(object.choice("missing", kMissing));
   options.missing_value = object.number("missing_value");
   options.missing_word = object.get<std::string>("missing_word");
+  read_number_format(object, options);
   encoding.target = object.get<std::string>("target");
   if (object.has_value("classes")) encoding.classes = object.sorted_words("classes");
   for (const Json& column : object.get<std::vector<Json>>("columns")) {

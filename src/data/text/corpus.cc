@@ -61,7 +61,8 @@ void add_example(Corpus& corpus, std::vector<std::string> values) {
 }
 
 std::string read_text(const std::string& path) {
-  std::string text(read_blob(path).bytes);
+  const Blob blob = read_blob(path);
+  std::string text(without_bom(blob.bytes));
   check_utf8(text, path);
   return text;
 }
@@ -70,7 +71,7 @@ Corpus corpus_of_lines(std::string_view text, const std::string& name,
                        const std::vector<std::string>& fields) {
   Corpus corpus = empty_corpus(name, fields);
   int number = 0;
-  for (std::string_view line : lines_of(text)) {
+  for (std::string_view line : lines_of(without_bom(text))) {
     ++number;
     if (line.empty()) continue;
     std::vector<std::string> values;

@@ -97,6 +97,19 @@ TEST(Roles, AreRefusedWithTheirLine) {
   EXPECT_THAT(error("go V go go.01 (V*\nI P - - (ARG0*)\n"), HasSubstr("f:2: \"(ARG0*)\""));
 }
 
+TEST(TextFiles, ByteOrderMarksAreNoContent) {
+  const TestDirectory directory;
+  const std::string mark = "\xef\xbb\xbf";
+  const std::string lines =
+      directory.write("bom.tsv", mark + "pos\tgood film\nneg\tbad\npos\tfine\n");
+  const Corpus corpus = read_lines(lines, {"label", "text"});
+  EXPECT_THAT(corpus.values[0], ElementsAre("pos", "neg", "pos"));
+  EXPECT_EQ(text::read(directory.write("bom.txt", mark + "good")), "good");
+  const text::Vocabulary words = text::Vocabulary::of({"a", "b"});
+  const std::string file = directory.write("words.vocabulary.txt", mark + words.str());
+  EXPECT_EQ(text::Vocabulary::load(file).str(), words.str());
+}
+
 TEST(Conversations, AreListsOfTurns) {
   const auto conversations = parse_conversations(
       "categories:\n- small\nconversations:\n- - Hi\n  - Hello\n- - One?\n  - 1\n  - 'yes'\n", "f");

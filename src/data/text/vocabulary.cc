@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "data/lines.h"
 #include "data/text/id_error.h"
 #include "data/text/utf8.h"
 #include "data/text/vocabulary_file.h"
@@ -180,6 +181,8 @@ Vocabulary Vocabulary::parse(std::string_view text, const std::string& name) {
 
 void Vocabulary::save(const std::string& path) const { write_file_atomically(path, str()); }
 
-Vocabulary Vocabulary::load(const std::string& path) { return parse(read_file(path), path); }
+Vocabulary Vocabulary::load(const std::string& path) {
+  return parse(data::without_bom(read_file(path)), path);
+}
 
 }  // namespace trireme::text

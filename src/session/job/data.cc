@@ -93,6 +93,10 @@ data::Dataset open_source(const CsvTable& table, const std::string& directory,
   if (table.separator.size() != 1) {
     fail_data("separator must be one character, but is \"" + table.separator + "\"");
   }
+  if (table.decimal.size() != 1) {
+    fail_data("decimal must be one character, but is \"" + table.decimal + "\"");
+  }
+  options.decimal = table.decimal[0];
   options.separator = table.separator[0];
   return open_csv(path_in(directory, table.csv), options, encoding);
 }

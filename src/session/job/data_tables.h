@@ -16,7 +16,7 @@ namespace trireme::job {
 
 struct CsvTable {
   std::string csv;
-  std::string separator = ",";
+  std::string separator = ",", decimal = ".";
   const Node* missing = nullptr;
   data::CsvOptions options = {};  // without these
 };
@@ -45,6 +45,10 @@ void fields(Visit& visit, CsvTable& o) {
   visit(F{"standardize", "features to mean 0 and deviation 1"}, csv.standardize);
   visit(F{"header", "whether the first line has the names of the columns"}, csv.header);
   visit(F{"separator", "one character between columns"}, o.separator);
+  visit(F{"skip_initial_space", "leave out blanks between a separator and a quote"},
+        csv.skip_initial_space);
+  visit(F{"decimal", "the decimal point of numbers: `\",\"` in 1,5"}, o.decimal);
+  visit(F{"thousands", "one character between digits: `\",\"` in 1,234"}, csv.thousands);
 }
 
 struct FolderTable {
