@@ -49,10 +49,11 @@ Value LeakyRelu::operator()(const Value& x, SourceLocation where) const {
 }
 Value leaky_relu(const Value& x, SourceLocation where) { return LeakyRelu{}(x, where); }
 
-// The branch not taken must not overflow: in the gradient, infinity times zero would be NaN.
+// The branch not taken must not overflow: in the gradient, infinity times zero would be NaN. At 0
+// the gradient is `scale`, as for numbers below.
 Value Elu::operator()(const Value& x, SourceLocation where) const {
   const LocationScope at(x, "elu", where);
-  return trireme::where(x > 0.0, x, (exp(minimum(x, 0.0)) - 1.0) * scale);
+  return trireme::where(x > 0.0, x, expm1(trireme::where(x > 0.0, 0.0, x)) * scale);
 }
 Value elu(const Value& x, SourceLocation where) { return Elu{}(x, where); }
 
@@ -77,10 +78,9 @@ Value mish(const Value& x, SourceLocation where) {
   return x * trireme::tanh(softplus(x, where));
 }
 
-// max(x, 0) + log(1 + exp(-|x|)) does not overflow.
 Value softplus(const Value& x, SourceLocation where) {
   const LocationScope at(x, "softplus", where);
-  return maximum(x, 0.0) + log(exp(-abs(x)) + 1.0);
+  return log1p_exp(x);
 }
 
 Value hard_sigmoid(const Value& x, SourceLocation where) {

@@ -106,11 +106,11 @@ Value cross_entropy(const Value& logits, const Value& label, CrossEntropyOptions
   return picked * (smoothing - 1) - mean(logs, {.axes = {last}}) * smoothing;
 }
 
-// max(x, 0) - x t + log(1 + exp(-|x|)) does not overflow.
+// t softplus(-x) + (1 - t) softplus(x) neither overflows nor cancels.
 Value binary_cross_entropy_with_logits(const Value& x, const Value& target, SourceLocation where) {
   const LocationScope at(x, "binary_cross_entropy_with_logits", where);
   require_same("binary_cross_entropy_with_logits", x, target);
-  return softplus(x, where) - x * target;
+  return target * softplus(-x, where) + (1.0 - target) * softplus(x, where);
 }
 
 Value mse(const Value& x, const Value& target, SourceLocation where) {

@@ -47,7 +47,7 @@ ClassPath given_tree_path(Layer& layer, const Value& label,
 
 }  // namespace
 
-// -log sigmoid(z) for branch 1 and -log sigmoid(-z) for branch 0 are softplus(z) - branch z.
+// -log sigmoid(z) for branch 1 and -log sigmoid(-z) for branch 0 are softplus((1 - 2 branch) z).
 Value hierarchical_softmax(const Value& hidden, const Value& label, const Value& weight,
                            const Value& bias, HierarchicalSoftmaxOptions options,
                            SourceLocation where) {
@@ -60,7 +60,8 @@ Value hierarchical_softmax(const Value& hidden, const Value& label, const Value&
   const Value nodes_on_path = maximum(class_path.path, 0.0);
   Value z = sum(gather(weight, nodes_on_path) * unsqueeze(hidden, 1), {.axes = {2}});
   if (bias) z = z + gather(bias, nodes_on_path);
-  const Value terms = softplus(z, where) - cast(class_path.code, {.dtype = z.dtype()}) * z;
+  const Value terms =
+      softplus((1.0 - cast(class_path.code, {.dtype = z.dtype()}) * 2.0) * z, where);
   return sum(trireme::where(0.0 <= class_path.path, terms, 0.0), {.axes = {1}});
 }
 
