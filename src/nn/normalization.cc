@@ -18,10 +18,11 @@ Moments moments(const Value& x, const std::vector<std::int64_t>& axes,
   return {center, mean(d * d, {.axes = axes})};
 }
 
-// Updates running += momentum * (now - running), in training only.
-void update_running(const Value& running, const Value& now, double momentum) {
+// Updates running += momentum * (now - running), in training only. A batch of no elements has no
+// statistics and changes nothing.
+void update_running(const Value& running, const Value& now, const Value& count, double momentum) {
   const Value next = running * (1 - momentum) + now * momentum;
-  assign(running, when_training(next, running));
+  assign(running, when_training(trireme::where(count > 0.0, next, running), running));
 }
 
 // Returns, for every channel, the mean over the axes after the channels and over the channels of
@@ -92,8 +93,8 @@ Value batch_norm(const Value& x, BatchNormOptions options, SourceLocation where)
 
   const Value count = dim_size(x, {.axes = axes, .dtype = x.dtype()});
   const Value unbiased = batch.variance * (count / maximum(count - 1.0, 1.0));
-  update_running(running_mean, batch.mean, options.momentum);
-  update_running(running_var, unbiased, options.momentum);
+  update_running(running_mean, batch.mean, count, options.momentum);
+  update_running(running_var, unbiased, count, options.momentum);
   return y;
 }
 

@@ -218,7 +218,8 @@ Value plateau_factor(ir::Program& program) {
 }
 
 PlateauState after_measuring(PlateauState state, const Plateau& plateau, double measured) {
-  const double margin = plateau.threshold * std::abs(state.best);
+  // After an infinite measurement every finite one is better.
+  const double margin = std::isfinite(state.best) ? plateau.threshold * std::abs(state.best) : 0;
   const bool better =
       plateau.higher_is_better ? measured > state.best + margin : measured < state.best - margin;
   if (better || std::isnan(state.best)) {

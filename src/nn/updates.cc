@@ -141,6 +141,12 @@ Value running_square(const Value& mean, const Value& x, double keep) {
 
 namespace {
 
+// In f64, where the squares of f32 numbers do not overflow.
+Value squared_norm(const Value& g) {
+  const Value wide = g.dtype() == f64 ? g : cast(g, {.dtype = f64});
+  return sum(wide * wide);
+}
+
 // Returns the factor, at most 1, that reduces the norm of a gradient to `limit`.
 Value shrink(const Value& squared_norm, double limit) {
   return minimum(limit / (sqrt(squared_norm) + 1e-6), 1.0);
@@ -153,10 +159,10 @@ void clip(std::vector<Slot>& slots, const Clip& limits) {
   for (Slot& slot : slots) {
     Value& g = slot.g;
     if (limits.value > 0) g = minimum(maximum(g, -limits.value), limits.value);
-    if (limits.norm > 0) g = g * shrink(sum(g * g), limits.norm);
+    if (limits.norm > 0) g = g * Updates::as(shrink(squared_norm(g), limits.norm), g);
     if (limits.global_norm <= 0) continue;
-    const Value part = sum(g * g);
-    total = total ? total + Updates::as(part, total) : part;
+    const Value part = squared_norm(g);
+    total = total ? total + part : part;
   }
   if (!total) return;
   const Value factor = shrink(total, limits.global_norm);

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "nn/schedule.h"
 #include "nn/testing/running.h"
 
 namespace trireme::nn {
@@ -150,6 +151,37 @@ TEST(Updates, RejectInvalidOptions) {
   EXPECT_THROW(Schedule(1.0).on_plateau({.factor = 1}), Error);
   EXPECT_THROW(Schedule::one_cycle(1, 10, 1), Error);
   EXPECT_THROW(Schedule::multi_step(1, {3, 2}, 0.1), Error);
+}
+
+// The factors after each measurement.
+Numbers factors_after(const Plateau& plateau, const Numbers& measured) {
+  PlateauState state{.best = std::nan("")};
+  Numbers factors;
+  for (const double value : measured) {
+    state = after_measuring(state, plateau, value);
+    factors.push_back(state.factor);
+  }
+  return factors;
+}
+
+TEST(PlateauState, ReducesTheRateWhenNothingIsBetter) {
+  const Plateau plateau{.factor = 0.5, .patience = 1};
+  EXPECT_EQ(factors_after(plateau, {5, 5, 5, 4, 4, 4}), (Numbers{1, 1, 0.5, 0.5, 0.5, 0.25}));
+}
+
+TEST(PlateauState, EveryFiniteValueIsBetterThanInfinity) {
+  const double infinity = HUGE_VAL;
+  const Plateau falling{.factor = 0.5, .patience = 0};
+  EXPECT_EQ(factors_after(falling, {infinity, 5, 4, 3}), (Numbers{1, 1, 1, 1}));
+  const Plateau rising{.factor = 0.5, .patience = 0, .higher_is_better = true};
+  EXPECT_EQ(factors_after(rising, {-infinity, 5, 6, 7}), (Numbers{1, 1, 1, 1}));
+  EXPECT_EQ(factors_after(falling, {infinity, infinity}), (Numbers{1, 0.5})) << "not better";
+}
+
+TEST(PlateauState, NanIsNeverBetter) {
+  const Plateau plateau{.factor = 0.5, .patience = 0};
+  EXPECT_EQ(factors_after(plateau, {std::nan(""), 5, 4}), (Numbers{1, 1, 1}));
+  EXPECT_EQ(factors_after(plateau, {5, std::nan("")}), (Numbers{1, 0.5}));
 }
 
 TEST(Settings, ApplyToNamesThatMatchThePattern) {

@@ -1,29 +1,52 @@
+#include <cmath>
+#include <limits>
+
 #include "ops/common.h"
 #include "ops/philox.h"
 
 namespace trireme::ops {
 namespace {
 
+// The numbers of a dtype in [low, high): the first, the last, and the distance of low and high.
+struct Interval {
+  double first, last, width;
+};
+
+template <class T>
+Interval interval(double low, double high) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  auto first = static_cast<T>(low), last = static_cast<T>(high);
+  while (first < low) first = std::nextafter(first, kInfinity);
+  while (last >= high && last > first) last = std::nextafter(last, -kInfinity);
+  return {first, std::max(first, last), high - low};
+}
+
+// Rounding may give `high` itself, which does not belong to the interval.
+Interval interval_of(const Attributes& attributes, DType dtype) {
+  const double low = get_attribute<double>(attributes, "low");
+  const double high = get_attribute<double>(attributes, "high");
+  return dtype == DType::f32 ? interval<float>(low, high) : interval<double>(low, high);
+}
+
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
-  const double low = get_attribute<double>(l.op().attributes, "low");
-  const double width = get_attribute<double>(l.op().attributes, "high") - low;
   const DType dtype = l.op().result()->type.dtype;
+  const Interval in = interval_of(l.op().attributes, dtype);
   const PhiloxExprs words =
       random_words(l, get_attribute<std::int64_t>(l.op().attributes, "stream"));
   const ExprId u = uniform_number(k, words, dtype);
-  return k.add(k.constant(dtype, low), k.mul(k.constant(dtype, width), u));
+  const ExprId value = k.add(k.constant(dtype, in.first), k.mul(k.constant(dtype, in.width), u));
+  return k.binary(ExprOp::min, value, k.constant(dtype, in.last));
 }
 
 void reference(const Reference& r) {
-  const double low = get_attribute<double>(r.op.attributes, "low");
-  const double width = get_attribute<double>(r.op.attributes, "high") - low;
   const DType dtype = r.op.result()->type.dtype;
+  const Interval in = interval_of(r.op.attributes, dtype);
   const auto stream =
       static_cast<std::uint64_t>(get_attribute<std::int64_t>(r.op.attributes, "stream"));
   for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
     const PhiloxWords words = random_words(r.run_seed, stream, i);
-    r.results[0]->data[i] = low + width * uniform_number(words, dtype);
+    r.results[0]->data[i] = std::min(in.first + in.width * uniform_number(words, dtype), in.last);
   }
 }
 
@@ -41,6 +64,9 @@ std::vector<Sample> samples() {
   add({3, 5, 7}, DType::f32);
   add({1001}, DType::f64);
   add({}, DType::f32);
+  add({100, 100}, DType::f32);
+  samples.back().attributes[1].value = 1001.0;  // where numbers are far apart
+  samples.back().attributes[2].value = 1000.0;
   add({0, 3}, DType::f32);
   return samples;
 }

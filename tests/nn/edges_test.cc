@@ -2,14 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "trireme/nn.h"
 #include "trireme/ops.h"
+#include "trireme/optimizer.h"
 #include "trireme/session.h"
+#include "trireme/trainer.h"
 
 namespace trireme {
 namespace {
@@ -99,6 +103,63 @@ TEST(Edges, CummaxTakesTheLastOfEqualElementsAndKeepsNan) {
       session.run({{"x", Tensor::from<float>({0, 7}, {})}}, {results[0], results[1]});
   EXPECT_EQ(none[0].elements(), 0);
   EXPECT_EQ(none[1].elements(), 0);
+}
+
+TEST(Edges, BatchNormOfNoRowsKeepsItsRunningStatistics) {
+  Program program("batch_norm");
+  const Value x = program.input("x", f32, {batch, 2});
+  const Value y = nn::batch_norm(x);
+  Session session(program);
+  const auto train = [&](std::int64_t rows, const std::vector<float>& values) {
+    session.run({{"x", Tensor::from<float>({rows, 2}, values)}}, {y},
+                {.training = true, .updates = true});
+  };
+  train(2, {1, 2, 3, 6});
+  const std::vector<float> mean = session.parameter("batch_norm_0.running_mean").to_vector<float>();
+  const std::vector<float> variance =
+      session.parameter("batch_norm_0.running_var").to_vector<float>();
+  train(0, {});
+  EXPECT_EQ(session.parameter("batch_norm_0.running_mean").to_vector<float>(), mean);
+  EXPECT_EQ(session.parameter("batch_norm_0.running_var").to_vector<float>(), variance);
+}
+
+// Their squares are beyond f32.
+TEST(Edges, ClippingByANormOfHugeGradients) {
+  for (const Clip& clip : {Clip{.norm = 1}, Clip{.global_norm = 1}}) {
+    Program program("clip");
+    const Value p = program.parameter("p", f32, {2});
+    const Value g = program.input("g", f32, {2});
+    minimize(sum(p * g), Sgd{.learning_rate = 1, .clip = clip});
+    Session session(program);
+    session.set_parameter("p", Tensor::from<float>({2}, {0, 0}));
+    session.run({{"g", Tensor::from<float>({2}, {3e19f, -3e19f})}}, {},
+                {.training = true, .updates = true});
+    const std::vector<float> stepped = session.parameter("p").to_vector<float>();
+    EXPECT_FLOAT_EQ(stepped[0], -std::sqrt(0.5f));
+    EXPECT_FLOAT_EQ(stepped[1], std::sqrt(0.5f));
+  }
+}
+
+// Where numbers are far apart, rounding would often give the upper end.
+TEST(Edges, RandomNumbersStayBelowTheUpperEnd) {
+  constexpr std::int64_t kCount = 1'000'000;
+  Program program("uniform");
+  const Value far =
+      random_uniform(program, {.shape = {kCount}, .stream = 1, .low = 1000, .high = 1001});
+  const Value tenth =
+      random_uniform(program, {.shape = {kCount}, .stream = 2, .low = -0.1, .high = 0.1});
+  const Value wide = random_uniform(
+      program, {.shape = {kCount}, .stream = 3, .low = 1e15, .high = 1e15 + 1, .dtype = f64});
+  Session session(program);
+  const std::vector<Tensor> drawn = session.run({}, {far, tenth, wide});
+  const auto expect_inside = [](const auto& values, double low, double high) {
+    const auto [least, largest] = std::minmax_element(values.begin(), values.end());
+    EXPECT_GE(*least, low);
+    EXPECT_LT(*largest, high);
+  };
+  expect_inside(drawn[0].to_vector<float>(), 1000, 1001);
+  expect_inside(drawn[1].to_vector<float>(), -0.1, 0.1);
+  expect_inside(drawn[2].to_vector<double>(), 1e15, 1e15 + 1);
 }
 
 }  // namespace
