@@ -252,6 +252,26 @@ TEST(Metrics, OneClassAloneAndNothingAtAllHaveNoNumber) {
   for (const auto& [name, value] : measured.numbers()) EXPECT_TRUE(std::isnan(value)) << name;
 }
 
+// Equal logits are in the order of the classes, as for accuracy.
+TEST(Metrics, TopKOfTiesAndNan) {
+  const float nan = std::nanf("");
+  const Tensor logits = Tensor::from<float>({6, 3}, {1, 1, 1,        //
+                                                     1, 1, 1,        //
+                                                     0, 2, 2,        //
+                                                     nan, nan, nan,  //
+                                                     nan, 5, 1,      //
+                                                     3, nan, 1});
+  const auto top = [&](int k, const std::vector<std::int64_t>& labels) {
+    Question q(logits, Tensor::from<std::int64_t>({6}, labels));
+    q.metrics = {top_k_accuracy(q.prediction, q.truth, k)};
+    return q.measured(6)["top_" + std::to_string(k) + "_accuracy"];
+  };
+  EXPECT_NEAR(top(1, {0, 1, 1, 0, 1, 0}), 2.0 / 6, 1e-6) << "the first and the third";
+  EXPECT_NEAR(top(2, {0, 1, 2, 0, 1, 0}), 5.0 / 6, 1e-6) << "all but that of NaN";
+  EXPECT_NEAR(top(3, {0, 2, 0, 2, 2, 1}), 4.0 / 6, 1e-6)
+      << "a label whose logit is NaN never counts";
+}
+
 TEST(Metrics, NumbersWithoutSpread) {
   const auto r2_of = [](const std::vector<float>& predicted, const std::vector<float>& target) {
     const auto n = static_cast<std::int64_t>(target.size());

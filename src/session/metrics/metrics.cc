@@ -50,19 +50,29 @@ Metric accuracy(Value logits, Value label, SourceLocation where) {
           .larger_better = true};
 }
 
-// An example counts if fewer than k logits are larger than its label's.
+// An example counts if its label is among the first k classes: larger logits come first, then lower
+// classes, as in argmax(). A label whose logit is NaN, or that does not exist, never counts; NaN of
+// another class comes before all numbers.
 Metric top_k_accuracy(Value logits, Value label, int k, SourceLocation where) {
   check_classes("top_k_accuracy", logits, label);
   if (k < 1) fail_usage(fmt::format("top_k_accuracy: k is {}, but must be at least 1", k));
   const Value column = reshape(label, {.shape = with_ones(label.shape(), 1)}, where);
-  const Value is_label =
-      trireme::equal(column, numbers_along(logits, {logits.dim(-1)}, 0, where), where);
+  const Value classes = numbers_along(logits, {logits.dim(-1)}, 0, where);
+  const Value is_label = trireme::equal(column, classes, where);
   const Value of_label =
       sum(trireme::where(is_label, logits, 0.0, where), {.axes = {-1}, .keep = true}, where);
-  const Value larger = cast(less(of_label, logits, where), {.dtype = f32}, where);
-  const Value count = sum(larger, {.axes = {-1}}, where);
+  const Value before =
+      logical_and(trireme::equal(logits, of_label, where), less(classes, column, where), where);
+  const Value ahead = logical_or(is_nan(logits, where),
+                                 logical_or(less(of_label, logits, where), before, where), where);
+  const auto count = [&](const Value& condition) {
+    return sum(cast(condition, {.dtype = f32}, where), {.axes = {-1}}, where);
+  };
+  const Value counts = logical_and(is_label, logical_not(is_nan(logits, where), where), where);
+  const Value right =
+      logical_and(less(count(ahead), double(k), where), less(0.0, count(counts), where), where);
   return {.name = fmt::format("top_{}_accuracy", k),
-          .value = share(less(count, double(k), where), where),
+          .value = share(right, where),
           .larger_better = true};
 }
 
