@@ -25,6 +25,17 @@ finish() {
     echo "FAILED: ${why:-see above}"
   fi
   kill "${daemons[@]}" 2>/dev/null || true
+  # A slurmd waits for its steps, and the daemon of a cancelled step sometimes never ends.
+  for _ in $(seq 100); do
+    kill -0 "${daemons[@]}" 2>/dev/null || break
+    sleep 0.1
+  done
+  kill -KILL "${daemons[@]}" 2>/dev/null || true
+  for process in $(pgrep slurmstepd || true); do
+    if tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null | grep -q "$work"; then
+      kill -KILL "$process" 2>/dev/null || true
+    fi
+  done
   wait 2>/dev/null || true
   rm -rf "$work"
 }
