@@ -13,6 +13,7 @@
 
 #include <fmt/core.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -31,7 +32,7 @@ namespace {
 
 using namespace trireme::distributed;
 
-volatile std::sig_atomic_t end_wanted = 0;
+std::atomic<int> end_wanted{0};  // set by a signal handler on any thread
 
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
