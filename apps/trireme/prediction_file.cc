@@ -1,5 +1,4 @@
 #include "prediction_file.h"
-#include "support.h"
 
 #include <unistd.h>
 
@@ -7,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "support.h"
 #include "trireme/error.h"
 
 namespace commands {

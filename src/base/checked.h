@@ -14,7 +14,6 @@ class Checked {
   constexpr bool valid() const { return valid_; }
   // Precondition: valid.
   constexpr std::int64_t value() const { return value_; }
-  constexpr std::int64_t value_or(std::int64_t other) const { return valid_ ? value_ : other; }
 
   friend constexpr Checked operator+(Checked a, Checked b) {
     Checked result(0);
