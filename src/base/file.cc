@@ -108,6 +108,7 @@ void sync_name(const std::string& path) {
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {
+  Temporary::remove_stale(path);
   AtomicFile file(path);
   file.write(content);
   file.finish();

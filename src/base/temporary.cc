@@ -39,7 +39,7 @@ bool is_removed(int fd) {
 }
 
 // Removes it if no living process has it locked. A file system without locks keeps it.
-void remove_stale(const std::string& path, bool folder) {
+void remove_unlocked(const std::string& path, bool folder) {
   const int how = folder ? O_RDONLY | O_DIRECTORY : O_RDWR;
   const int fd = ::open(path.c_str(), how | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return;
@@ -50,7 +50,9 @@ void remove_stale(const std::string& path, bool folder) {
   ::close(fd);
 }
 
-void remove_all_stale(const std::string& path) {
+}  // namespace
+
+void Temporary::remove_stale(const std::string& path) {
   const fs::path final_path(path);
   const std::string prefix = final_path.filename().string() + ".tmp.";
   const fs::path parent = final_path.has_parent_path() ? final_path.parent_path() : ".";
@@ -60,16 +62,13 @@ void remove_all_stale(const std::string& path) {
     if (!at->path().filename().string().starts_with(prefix)) continue;
     const fs::file_status status = at->symlink_status(ignored);
     if (fs::is_regular_file(status) || fs::is_directory(status)) {
-      remove_stale(at->path().string(), fs::is_directory(status));
+      remove_unlocked(at->path().string(), fs::is_directory(status));
     }
   }
 }
 
-}  // namespace
-
 // Another writer may remove it before it is locked: then it has no name any more.
 Temporary Temporary::create(const std::string& path, bool folder) {
-  remove_all_stale(path);
   for (;;) {
     const std::string name = path + ".tmp." + random_name();
     const int fd = create_at(name, folder);

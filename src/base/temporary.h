@@ -10,8 +10,11 @@ namespace trireme {
 // machines share folders.
 class Temporary {
  public:
-  // Removes what killed writers of `path` have left, and creates an empty one.
-  // Errors: std::system_error with the cause.
+  // Removes the files and folders that killed writers of `path` left. Reads the whole folder of
+  // `path`, so callers that write many files there do not call it for each.
+  static void remove_stale(const std::string& path);
+
+  // Creates an empty one. Errors: std::system_error with the cause.
   static Temporary file(const std::string& path);
   static Temporary folder(const std::string& path);
 

@@ -59,6 +59,7 @@ TEST_F(TemporaryOf, WritersOfOnePathDoNotMeet) {
   const Temporary one = Temporary::file(path("a"));
   const Temporary other = Temporary::file(path("a"));
   const Temporary folder = Temporary::folder(path("a"));
+  Temporary::remove_stale(path("a"));
   EXPECT_NE(one.path(), other.path());
   EXPECT_EQ(files(), 3) << "none has removed another";
 }
@@ -77,6 +78,7 @@ TEST_F(TemporaryOf, WhatAKilledWriterHasLeftIsRemoved) {
   EXPECT_EQ(files(), 2);
   std::ofstream(path("a.tmp")) << "of someone else";
   std::ofstream(path("b.tmp.1")) << "of another path";
+  Temporary::remove_stale(path("a"));
   const Temporary file = Temporary::file(path("a"));
   EXPECT_EQ(files(), 3);
   EXPECT_TRUE(fs::exists(path("a.tmp")) && fs::exists(path("b.tmp.1")));
@@ -85,7 +87,7 @@ TEST_F(TemporaryOf, WhatAKilledWriterHasLeftIsRemoved) {
 TEST_F(TemporaryOf, LinksAreLeftAlone) {
   std::ofstream(path("precious")) << "x";
   fs::create_symlink(path("precious"), path("a.tmp.1"));
-  const Temporary file = Temporary::file(path("a"));
+  Temporary::remove_stale(path("a"));
   EXPECT_TRUE(fs::exists(path("precious")));
   EXPECT_TRUE(fs::is_symlink(path("a.tmp.1")));
 }
@@ -95,6 +97,7 @@ TEST_F(TemporaryOf, ManyAtOnceAllGetTheirOwn) {
   for (int writer = 0; writer < 8; ++writer) {
     writers.emplace_back([&] {
       for (int i = 0; i < 50; ++i) {
+        Temporary::remove_stale(path("a"));
         Temporary file = Temporary::file(path("a"));
         ASSERT_EQ(::write(file.fd(), "x", 1), 1);
         fs::rename(file.path(), path("a"));  // throws if another has removed it

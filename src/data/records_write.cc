@@ -112,6 +112,7 @@ void write_records(const std::string& path, const Dataset& dataset) {
   const RecordsHeader header = make_header(dataset);
   const std::string text = print_header(header);
   parse_header(text, "write_records");  // refuses what could not be read again
+  Temporary::remove_stale(path);
   AtomicFile file(path);
   file.write(kRecordsMagic);
   write_number(file, header.ragged() ? kRecordsVersion : 1u);

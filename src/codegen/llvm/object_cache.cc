@@ -67,7 +67,9 @@ void ObjectCache::keep(const std::string& key, const std::string& object) const 
   std::string content(reinterpret_cast<const char*>(&header), sizeof header);
   content += object;
   try {
-    write_file_atomically(path(key), content);
+    AtomicFile file(path(key));  // the folder may have many files, so it is not searched each time
+    file.write(content);
+    file.finish();
   } catch (const Error&) {  // the next process compiles again
   }
 }

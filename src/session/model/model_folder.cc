@@ -81,6 +81,7 @@ void replace_folder(const std::string& target, const FolderKind& kind,
   check_replaceable(directory, kind);
   const std::string parent = fs::path(directory).parent_path().string();
   if (!parent.empty()) make_directories(parent);
+  Temporary::remove_stale(directory);
   const Temporary temporary = temporary_folder(directory);
   write(temporary.path());
   sync_path(temporary.path());
