@@ -17,8 +17,9 @@ struct LoadOptions {
   std::int64_t max_pixels = 100'000'000;  // larger images are refused before memory is allocated
 };
 
-// Reads a PNG or JPEG file; the format is detected from the first bytes. Transparent parts become
-// white. The orientation tag of a JPEG is not applied.
+// Reads a PNG or JPEG file; the format is detected from the first bytes. 16 bits are scaled to 8, a
+// gamma that a PNG states is converted to that of sRGB, and the four inks of a JPEG become RGB.
+// Transparent parts become white. The orientation tag of a JPEG is not applied.
 // Errors: not_found, io; data, if the file is damaged, truncated, too large or of another format.
 TRIREME_API Tensor load(const std::string& path, const LoadOptions& options = {});
 

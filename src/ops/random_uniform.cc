@@ -52,11 +52,11 @@ void reference(const Reference& r) {
 
 std::vector<Sample> samples() {
   std::vector<Sample> samples;
-  const auto add = [&](Shape shape, DType dtype) {
+  const auto add = [&](Shape shape, DType dtype, double low = -0.5, double high = 2.5) {
     Sample sample;
     sample.attributes = {{"dtype", dtype},
-                         {"high", 2.5},
-                         {"low", -0.5},
+                         {"high", high},
+                         {"low", low},
                          {"shape", std::move(shape)},
                          {"stream", std::int64_t{5}}};
     samples.push_back(sample);
@@ -64,9 +64,7 @@ std::vector<Sample> samples() {
   add({3, 5, 7}, DType::f32);
   add({1001}, DType::f64);
   add({}, DType::f32);
-  add({100, 100}, DType::f32);
-  samples.back().attributes[1].value = 1001.0;  // where numbers are far apart
-  samples.back().attributes[2].value = 1000.0;
+  add({100, 100}, DType::f32, 1000, 1001);  // where numbers are far apart
   add({0, 3}, DType::f32);
   return samples;
 }

@@ -35,6 +35,10 @@ class Recurrence : public Control {
       const auto found = std::find(symbols.begin(), symbols.end(), size.symbol);
       symbol_of_.push_back(found == symbols.end() ? -1 : static_cast<int>(found - symbols.begin()));
     }
+    is_splits_.resize(buffers_.arguments);
+    for (const plan::Control::Size& size : control_.sizes) {
+      if (size.splits >= 0) is_splits_[static_cast<std::size_t>(size.splits)] = true;
+    }
     ranges_.resize(control_.sizes.size());
   }
 
@@ -138,11 +142,7 @@ class Recurrence : public Control {
     if (rows < 0) return;
     Range used = range(static_cast<std::size_t>(rows), t);
     if (!is_sequence(i)) used = {0, used.count()};
-    // Splits have one row more.
-    const bool splits =
-        std::any_of(control_.sizes.begin(), control_.sizes.end(),
-                    [&](const auto& size) { return size.splits == static_cast<int>(i); });
-    if (splits) ++used.end;
+    if (is_splits_[i]) ++used.end;  // splits have one row more
     require_inside(used, extents_[i]);
   }
 
@@ -192,10 +192,7 @@ class Recurrence : public Control {
     return rows < 0 ? 1 : ranges_[static_cast<std::size_t>(rows)].count();
   }
   std::int64_t all_rows(std::size_t i) const {
-    if (control_.argument_rows[i] < 0) return 1;
-    const plan::Buffer& buffer =
-        buffers_.plan.buffers[static_cast<std::size_t>(buffers_.argument(i))];
-    return FlatDim(buffer.shape[0], buffers_.plan.symbols).evaluate(outer_->current);
+    return control_.argument_rows[i] < 0 ? 1 : extents_[i];
   }
   std::int64_t row_bytes(std::size_t i) const {
     const std::int64_t rows = all_rows(i);
@@ -266,9 +263,7 @@ class Recurrence : public Control {
     if (rows < 0) return argument(i);
     if (!is_sequence(i)) return argument(i);  // the first rows, and of splits too
     const Range& range = ranges_[static_cast<std::size_t>(rows)];
-    for (const plan::Control::Size& size : control_.sizes) {
-      if (size.splits == static_cast<int>(i)) return rebased(i, range);
-    }
+    if (is_splits_[i]) return rebased(i, range);
     return argument(i) + range.begin * row_size(buffers_.argument(i));
   }
 
@@ -304,6 +299,7 @@ class Recurrence : public Control {
   std::vector<int> symbol_of_;  // by size: among the block's symbols, or -1
   std::vector<Range> ranges_;   // by size, at the current step
   std::vector<std::int64_t> offsets_, row_bytes_;
+  std::vector<bool> is_splits_;                         // by argument
   std::vector<std::int64_t> extents_, result_extents_;  // rows of the arguments and results
   Sizes sizes_;
   const BoundPlan* outer_ = nullptr;

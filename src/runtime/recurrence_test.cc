@@ -110,5 +110,48 @@ TEST(Recurrence, RefusesCountsThatDoNotFit) {
   EXPECT_THAT(error_of(ErrorKind::data, [] { run({2, 2, 2}); }), HasSubstr("rows 4 to 6 of 5"));
 }
 
+// The same, where each row has inner rows: argument 1 splits them, argument 2 are they. The step
+// reads none of them, but their ranges must be inside all the same.
+void run_with_inner_rows(const Numbers& splits) {
+  const std::shared_ptr<plan::Plan> plan = running_sums();
+  const Dim rows("rows"), inner("inner");
+  plan->symbols.emplace_back("inner");
+  plan->buffers.push_back(
+      {.name = "splits", .kind = BufferKind::feed, .dtype = i64, .shape = {rows + 1}});
+  plan->buffers.push_back({.name = "words", .kind = BufferKind::feed, .shape = {inner}});
+  plan::Step& rnn = plan->steps[0];
+  rnn.buffers = {0, 1, 5, 6, 2, 3, 4};
+  rnn.reads = {0, 1, 2, 5, 6};
+  rnn.control.blocks[0].arguments = {0, 3};
+  rnn.control.sequences = 3;
+  rnn.control.sizes.push_back({"inner", 1, true, 0});
+  rnn.control.argument_rows = {0, 0, 1, 0};
+  const auto device = device::make_cpu_device(1);
+  Executor executor(plan, *device);
+  const Numbers counts{2, 2, 1};
+  const std::vector<float> m{10, 20}, x(5, 1), words(7, 1);
+  std::vector<float> last(2), all(5);
+  executor.run({{"batch", 2}, {"rows", 5}, {"steps", 3}, {"inner", 7}},
+               {.feeds = {{"counts", counts.data()},
+                          {"m", m.data()},
+                          {"x", x.data()},
+                          {"splits", splits.data()},
+                          {"words", words.data()}},
+                .fetches = {last.data(), all.data()}});
+  EXPECT_THAT(last, ElementsAre(13, 22));
+}
+
+TEST(Recurrence, RefusesInnerSplitsThatDoNotFit) {
+  run_with_inner_rows({0, 2, 2, 5, 6, 7});
+  const auto refused = [](const Numbers& splits) {
+    EXPECT_THAT(error_of(ErrorKind::data, [&] { run_with_inner_rows(splits); }),
+                HasSubstr("sequences do not fit their rows"));
+  };
+  refused({0, 2, 2, 5, 6, 8});  // of 7 inner rows
+  refused({-1, 2, 2, 5, 6, 7});
+  refused({0, 2, 5, 5, 4, 7});  // falls within a step
+  refused({0, 2, 2, 5, 6, kMax});
+}
+
 }  // namespace
 }  // namespace trireme::runtime

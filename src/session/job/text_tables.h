@@ -14,8 +14,8 @@
 namespace trireme::job {
 
 struct TextTable {
-  std::optional<text::TokenOptions::Kind> tokens = text::TokenOptions::Kind::words;  // unset:
-                                                                                     // subwords
+  // Unset: subwords.
+  std::optional<text::TokenOptions::Kind> tokens = text::TokenOptions::Kind::words;
   bool lower_case = false;
   text::VocabularyOptions vocabulary = {};
   text::SubwordOptions subwords = {};
