@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/directory.h"
+
 namespace trireme {
 namespace {
 
@@ -14,13 +16,8 @@ namespace fs = std::filesystem;
 
 class CacheFolder : public ::testing::Test {
  protected:
-  CacheFolder() {
-    std::string name = (fs::temp_directory_path() / "cache_test.XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~CacheFolder() override { fs::remove_all(folder_); }
-  std::string path(const char* name) const { return (folder_ / name).string(); }
-  fs::path folder_;
+  std::string path(const char* name) const { return folder_.path(name); }
+  const TestDirectory folder_;
 };
 
 TEST_F(CacheFolder, IsMadeForItsOwnerAlone) {

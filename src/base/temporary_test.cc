@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/testing/directory.h"
+
 namespace trireme {
 namespace {
 
@@ -18,16 +20,11 @@ namespace fs = std::filesystem;
 
 class TemporaryOf : public ::testing::Test {
  protected:
-  TemporaryOf() {
-    std::string name = (fs::temp_directory_path() / "temporary_test.XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryOf() override { fs::remove_all(folder_); }
-  std::string path(const char* name) const { return (folder_ / name).string(); }
+  std::string path(const char* name) const { return folder_.path(name); }
   std::ptrdiff_t files() const {
-    return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
+    return std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator());
   }
-  fs::path folder_;
+  const TestDirectory folder_;
 };
 
 TEST_F(TemporaryOf, AFileIsRemovedUnlessItIsKept) {

@@ -45,6 +45,32 @@ TEST_F(SavedModelMisuse, OneResultForAllExamples) {
   }
 }
 
+// The order of scores is one also if some are NaN.
+TEST_F(SavedModelMisuse, ScoresThatAreNan) {
+  Program program("net");
+  const Value x = program.input("features", f32, {batch, 2});
+  const Value column = slice(x, {.starts = {Dim(0), Dim(0)}, .limits = {Dim(-1), Dim(1)}});
+  const Value nan = log(column * 0.0 - 1.0);
+  Session session(program);
+  save_model(program, session, path("nan"),
+             {.outputs = {concat({nan, column, nan, column + 1.0}, {.axis = 1})},
+              .labels = {"a", "b", "c", "d"}});
+  const Outcome outcome = run_here(kTrireme + " predict nan --data rows.csv --top 4");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  for (const char* row : {"2", "5", "8"}) {  // the largest scores
+    EXPECT_THAT(outcome.output, ::testing::ContainsRegex(std::string("d +") + row + " +b")) << row;
+  }
+  EXPECT_THAT(outcome.output, ::testing::ContainsRegex("b +1 +a +-?nan +c +-?nan"));
+}
+
+// JSON is UTF-8; file names may be anything.
+TEST_F(SavedModelMisuse, NamesThatAreNotUtf8) {
+  write(path("\xff.csv"), "a,b,target\n1,2,3\n");
+  const Outcome outcome = run_here(kTrireme + " data verify '\xff.csv' --json");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("\xef\xbf\xbd.csv"));
+}
+
 TEST_F(SavedModelMisuse, TextsOfAnOutputOnly) {
   const std::string description = read(path("model/model.json"));
   const std::size_t outputs = description.find("\"outputs\"");

@@ -1,34 +1,14 @@
 #pragma once
 
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 
-#include "base/file.h"
+#include "base/testing/directory.h"
 
-// For tests: a temporary directory that is deleted, and an environment variable that is restored.
+// For tests: a temporary directory, and an environment variable that is restored.
 namespace trireme::data {
 
-class TestDirectory {
- public:
-  TestDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "trireme-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~TestDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-  std::string write(const std::string& name, const std::string& content) const {
-    const std::string path = path_ + "/" + name;
-    write_file_atomically(path, content);
-    return path;
-  }
-
- private:
-  std::string path_;
-};
+using trireme::TestDirectory;
 
 class TestVariable {
  public:
