@@ -35,9 +35,9 @@ struct CsvOptions {
   int skip_lines = 0;  // before the header
   // Blanks between a separator and a quote are left out. Otherwise the quote is part of the cell.
   bool skip_initial_space = false;
-  char decimal = '.';          // "," in numbers such as 1,5
-  std::string thousands = {};  // one character between digits: "," in numbers such as 1,234
-  bool standardize = false;    // features to mean 0 and deviation 1 over the file
+  char decimal = '.';        // ',' in numbers such as 1,5
+  char thousands = 0;        // between digits: ',' in numbers such as 1,234; 0: none
+  bool standardize = false;  // features to mean 0 and deviation 1 over the file
   DeprecatedOption<bool, "standardise", "standardize"> standardise = {};
 
   std::vector<std::string> names = {};  // of all columns, for a file without header
@@ -55,8 +55,8 @@ struct CsvOptions {
 
 // Reads a CSV file, plain, .gz or .zst: "features" f32[n], "target" f32[1], and columns of the
 // options. Ids of categories start at 1, in alphabetical order; 0 means missing, or a word that is
-// not in the file `fit`. Errors: data with the line for a missing value, or text instead of a
-// number.
+// not in the file `fit`. Errors: data with the line for a missing value, text instead of a number,
+// or a number beyond f32, and for two columns of one name.
 TRIREME_API Dataset csv(const std::string& path, const CsvOptions& options = {});
 
 struct LibsvmOptions {

@@ -254,7 +254,7 @@ TEST(Csv, NumbersOfOtherCountries) {
   EXPECT_THAT(error_of(ErrorKind::usage, [] { parse_csv("a,y\n1,2\n", "t", {.decimal = ','}); }),
               HasSubstr("also separates"));
   const Batch whole =
-      table_from_csv("a,y\n\"1,234\",\"5,000\"\n", "t", {.thousands = ",", .integers = {"a"}})
+      table_from_csv("a,y\n\"1,234\",\"5,000\"\n", "t", {.thousands = ',', .integers = {"a"}})
           .all();
   EXPECT_EQ(whole.at("a").item<std::int64_t>(), 1234);
   EXPECT_EQ(whole.at("target").item<float>(), 5000);

@@ -189,11 +189,10 @@ class Builder {
 }  // namespace
 
 CsvTable read_table(std::string_view text, const std::string& name, const CsvOptions& options) {
-  if (options.thousands.size() > 1) fail_usage("CSV: thousands must be one character");
   CsvFormat format{options.separator, options.header, options.skip_lines};
   format.skip_initial_space = options.skip_initial_space;
   format.decimal = options.decimal;
-  format.thousands = options.thousands.empty() ? '\0' : options.thousands[0];
+  format.thousands = options.thousands;
   CsvTable table = parse_csv(text, name, format);
   if (table.rows() == 0) fail_data(name + ": the file has a header, but no rows");
   if (!options.names.empty()) {

@@ -141,8 +141,9 @@ void read_number_format(const ObjectReader& object, CsvOptions& options) {
     options.decimal = decimal[0];
   }
   if (object.has_value("thousands")) {
-    options.thousands = object.get<std::string>("thousands");
-    if (options.thousands.size() > 1) object.fail("has thousands that are not one character");
+    const auto thousands = object.get<std::string>("thousands");
+    if (thousands.size() > 1) object.fail("has thousands that are not one character");
+    options.thousands = thousands.empty() ? '\0' : thousands[0];
   }
 }
 
@@ -187,7 +188,7 @@ std::string encoding_text(const TableEncoding& encoding) {
                {"missing_word", options.missing_word},
                {"skip_initial_space", options.skip_initial_space},
                {"decimal", std::string(1, options.decimal)},
-               {"thousands", options.thousands},
+               {"thousands", options.thousands == 0 ? "" : std::string(1, options.thousands)},
                {"target", encoding.target},
                {"classes", nullptr},
                {"columns", Json::array()}};

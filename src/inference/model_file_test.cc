@@ -6,6 +6,7 @@
 #include "base/attributes.h"
 #include "base/testing/error.h"
 #include "inference/target.h"
+#include "plan/testing/recurrence.h"
 
 namespace trireme::inference {
 namespace {
@@ -138,14 +139,7 @@ ModelFile recurrent() {
                   {.name = "x", .kind = BufferKind::feed, .shape = {rows, 2}},
                   {.name = "last", .kind = BufferKind::fetch, .shape = {n, 2}},
                   {.name = "all", .kind = BufferKind::fetch, .shape = {rows, 2}}};
-  plan::Step rnn{.name = "rnn", .buffers = {0, 1, 2, 3, 4}, .reads = {0, 1, 2}, .writes = {3, 4}};
-  plan::Control& control = rnn.control;
-  control.kind = plan::Control::Kind::rnn;
-  control.blocks = {{block, {0, 1}}};
-  control.extra = control.carried = control.sequences = 1;
-  control.sizes = {{"active"}};
-  control.argument_rows = control.result_rows = {0, 0};
-  plan.steps = {rnn};
+  plan.steps = {plan::rnn_step(block)};
   plan.fetches = {3, 4};
   return model;
 }

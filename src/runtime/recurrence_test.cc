@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/testing/error.h"
+#include "plan/testing/recurrence.h"
 #include "runtime/executor.h"
 
 namespace trireme::runtime {
@@ -51,14 +52,7 @@ std::shared_ptr<plan::Plan> running_sums() {
                    {.name = "x", .kind = BufferKind::feed, .shape = {rows}},
                    {.name = "last", .kind = BufferKind::fetch, .shape = {batch}},
                    {.name = "all", .kind = BufferKind::fetch, .shape = {rows}}};
-  plan::Step rnn{.name = "rnn", .buffers = {0, 1, 2, 3, 4}, .reads = {0, 1, 2}, .writes = {3, 4}};
-  plan::Control& control = rnn.control;
-  control.kind = plan::Control::Kind::rnn;
-  control.blocks = {{block, {0, 1}}};
-  control.extra = control.carried = control.sequences = 1;
-  control.sizes = {{"active"}};
-  control.argument_rows = control.result_rows = {0, 0};
-  plan->steps = {rnn};
+  plan->steps = {plan::rnn_step(block)};
   plan->fetches = {3, 4};
   return plan;
 }

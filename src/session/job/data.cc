@@ -81,6 +81,13 @@ data::Dataset open_csv(const std::string& path, const data::CsvOptions& options,
   return std::move(table.dataset);
 }
 
+char one_character(const char* key, const std::string& text) {
+  if (text.size() != 1) {
+    fail_data(std::string(key) + " must be one character, but is \"" + text + "\"");
+  }
+  return text[0];
+}
+
 }  // namespace
 
 data::Dataset open_source(const CsvTable& table, const std::string& directory,
@@ -90,14 +97,9 @@ data::Dataset open_source(const CsvTable& table, const std::string& directory,
     options.missing = read_missing(*table.missing, &options.missing_value);
   }
   if (!options.fit.empty()) options.fit = path_in(directory, options.fit);
-  if (table.separator.size() != 1) {
-    fail_data("separator must be one character, but is \"" + table.separator + "\"");
-  }
-  if (table.decimal.size() != 1) {
-    fail_data("decimal must be one character, but is \"" + table.decimal + "\"");
-  }
-  options.decimal = table.decimal[0];
-  options.separator = table.separator[0];
+  options.separator = one_character("separator", table.separator);
+  options.decimal = one_character("decimal", table.decimal);
+  if (!table.thousands.empty()) options.thousands = one_character("thousands", table.thousands);
   return open_csv(path_in(directory, table.csv), options, encoding);
 }
 

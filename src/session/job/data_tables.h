@@ -16,7 +16,7 @@ namespace trireme::job {
 
 struct CsvTable {
   std::string csv;
-  std::string separator = ",", decimal = ".";
+  std::string separator = ",", decimal = ".", thousands;
   const Node* missing = nullptr;
   data::CsvOptions options = {};  // without these
 };
@@ -48,7 +48,7 @@ void fields(Visit& visit, CsvTable& o) {
   visit(F{"skip_initial_space", "leave out blanks between a separator and a quote"},
         csv.skip_initial_space);
   visit(F{"decimal", "the decimal point of numbers: `\",\"` in 1,5"}, o.decimal);
-  visit(F{"thousands", "one character between digits: `\",\"` in 1,234"}, csv.thousands);
+  visit(F{"thousands", "one character between digits: `\",\"` in 1,234"}, o.thousands);
 }
 
 struct FolderTable {
