@@ -58,7 +58,8 @@ struct ConvTranspose2dOptions {
   std::int64_t groups = 1;
   bool bias = true;
   Activation activation = {};
-  // as in LinearOptions, with the fan_in of the result
+  // As in LinearOptions. fan_in is the number of inputs that one result sums up: in / groups *
+  // kernel / stride, with the areas of kernel and stride.
   std::optional<Initializer> weight_init = {};
   Initializer bias_init = {};
   ParameterSettings weight_settings = {}, bias_settings = {};

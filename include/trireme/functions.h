@@ -43,6 +43,14 @@ TRIREME_API std::vector<Value> split_evenly(const Value& x, std::int64_t parts, 
 TRIREME_API Value clamp(const Value& x, double low,
                         double high = std::numeric_limits<double>::infinity(),
                         SourceLocation where = SourceLocation::current());
+struct NormOptions {
+  std::vector<std::int64_t> axes = {};  // empty: all
+  bool keep = false;                    // keep these axes with size 1
+};
+// The Euclidean norm sqrt(sum(x^2)) along axes. Its gradient is x / norm, or 0 where the norm is
+// 0. x is f32, whose squares are added in f64 and do not overflow, or f64.
+TRIREME_API Value norm(const Value& x, const NormOptions& options = {},
+                       SourceLocation where = SourceLocation::current());
 // Converts integer labels [...] to [..., depth]: 1 at the label, 0 elsewhere. A label outside [0,
 // depth) gives only zeros. depth >= 1.
 TRIREME_API Value one_hot(const Value& labels, std::int64_t depth, DType dtype = DType::f32,

@@ -3,6 +3,7 @@
 // Losses without averaging: mean(nn::cross_entropy(logits, label)).
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "trireme/export.h"
@@ -11,18 +12,38 @@
 
 namespace trireme::nn {
 
+// What a loss returns.
+enum class Reduction : std::uint8_t {
+  none,  // a loss for each example
+  mean,  // their mean, a scalar; with weights their weighted mean, 0 if all weights are 0
+  sum,   // their weighted sum, a scalar
+};
+
 struct CrossEntropyOptions {
   double label_smoothing = 0;  // fraction of the target spread evenly over all classes; in [0, 1)
+  // Examples with this label have loss 0, weight 0 and no gradient: padding, for example.
+  std::optional<std::int64_t> ignore_index = {};
+  // The weight of each class, at least 0: an example has the weight of its label. With label
+  // smoothing, the share of a class has the weight of that class. Empty: 1.
+  std::vector<double> class_weights = {};
+  Reduction reduction = Reduction::none;
 };
-// -log softmax(logits)[label], for logits [..., classes] and integer labels [...]. Labels must be
-// in [0, classes): data sets check that.
+// -log softmax(logits)[label], times the weight of the label, for logits [..., classes] and integer
+// labels [...].
+// Errors: data at run time, for a label outside [0, classes) that is not ignore_index; usage, for
+// invalid options.
 TRIREME_API Value cross_entropy(const Value& logits, const Value& label,
-                                CrossEntropyOptions options = {},
+                                const CrossEntropyOptions& options = {},
                                 SourceLocation where = SourceLocation::current());
 
+struct BinaryCrossEntropyOptions {
+  double pos_weight = 1;  // weight of targets 1, at least 0; above 1 if they are rare
+  Reduction reduction = Reduction::none;  // the mean divides by the number of elements
+};
 // Elementwise, for targets in [0, 1]. Numerically stable for large logits.
 TRIREME_API Value binary_cross_entropy_with_logits(
-    const Value& logits, const Value& target, SourceLocation where = SourceLocation::current());
+    const Value& logits, const Value& target, BinaryCrossEntropyOptions options = {},
+    SourceLocation where = SourceLocation::current());
 
 // Elementwise (x - target)^2 and |x - target|.
 TRIREME_API Value mse(const Value& x, const Value& target,

@@ -53,6 +53,8 @@ TRIREME_API Initializer xavier_normal(double gain = 1);
 // Variance gain^2 / fan_in: He et al. 2015; the default gain is sqrt(2), for relu.
 TRIREME_API Initializer kaiming_uniform(double gain = 1.4142135623730951);
 TRIREME_API Initializer kaiming_normal(double gain = 1.4142135623730951);
+// These numbers in row-major order, one for each element.
+TRIREME_API Initializer values(std::vector<double> numbers);
 // Treats the first axis as rows and all others as columns. The matrix has orthonormal rows or, if
 // there are more rows than columns, orthonormal columns, times gain: Saxe et al. 2013.
 TRIREME_API Initializer orthogonal(double gain = 1);
@@ -98,7 +100,8 @@ struct LinearOptions {
   std::int64_t units = 0;  // required
   bool bias = true;
   Activation activation = {};  // none if empty
-  // By default kaiming_uniform() with an activation, else xavier_uniform().
+  // By default kaiming_uniform() with the gain of the activation, else xavier_uniform(). The gain
+  // is 5 / 3 for tanh, 1 for identity, sigmoid and hard_sigmoid, and sqrt(2) for the others.
   std::optional<Initializer> weight_init = {};
   Initializer bias_init = {};  // zeros
   ParameterSettings weight_settings = {}, bias_settings = {};

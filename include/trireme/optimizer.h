@@ -244,9 +244,14 @@ struct TRIREME_API Average {
 // Options in addition to the optimizer's rule.
 struct UpdateOptions {
   // An update runs every `accumulate` steps, with the mean of their gradients. Schedules, averages
-  // and "optimizer.step" count updates. The sums are kept in "<name>.gradient" and the count in
-  // "optimizer.batch"; they carry over from one epoch to the next.
+  // and "optimizer.step" count updates. The sums are kept in "<name>.gradient", the count in
+  // "optimizer.batch" and the sum of weights in "optimizer.weight"; they carry over from one epoch
+  // to the next.
   int accumulate = 1;
+  // The weight of a step in this mean: a numeric scalar of the Program, at least 0, such as the
+  // number of its tokens. By default, if the loss is mean(losses), the number of these losses, so
+  // that the steps count as one batch; else, and if gradients are exchanged between processes, 1.
+  Value accumulate_weight = {};
   Average average = {};
   // l1 * sign(p) + l2 * p is added to gradients after clipping; the loss does not include it. A
   // parameter's settings multiply both by their weight_decay and add their own l1 and l2.
@@ -266,14 +271,17 @@ struct Gradient {
 // Appends ops to the parameters' Program that assign each its next value. gradients[i] belongs to
 // parameters[i]. State is kept in parameters that are not trained: "<name>.momentum",
 // "<name>.adam_m", "<name>.adam_v" and so on, and "optimizer.step" if the rule depends on the step.
-// Call it once. Frozen parameters stay unchanged and have no state.
-// Errors: usage, for invalid options, or options that do not support a row-sparse gradient.
+// Frozen parameters stay unchanged and have no state.
+// Errors: usage, for invalid options, options that do not support a row-sparse gradient, and a
+// Program that has updates already.
 TRIREME_API void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
                                const std::vector<Gradient>& gradients,
-                               const UpdateOptions& options = {});
+                               const UpdateOptions& options = {},
+                               SourceLocation where = SourceLocation::current());
 TRIREME_API void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
                                const std::vector<Value>& gradients,
-                               const UpdateOptions& options = {});
+                               const UpdateOptions& options = {},
+                               SourceLocation where = SourceLocation::current());
 
 }  // namespace nn
 }  // namespace trireme

@@ -153,13 +153,13 @@ class TRIREME_API Program {
     std::string previous_;
     bool was_sharing_;
   };
-  Scope scope(std::string_view name);
+  [[nodiscard]] Scope scope(std::string_view name);
   // A scope for code that is called several times with one set of parameters, such as a decoder for
   // training and for generation. The first call is like scope(). If layer `name` already has
   // parameters, layer names restart from 0 and layers use the existing parameters; their options
   // are ignored.
   // Errors: usage, for a parameter that does not exist or has another type.
-  Scope shared_scope(std::string_view name);
+  [[nodiscard]] Scope shared_scope(std::string_view name);
   std::string unique_name(std::string_view stem);  // "linear_0", "linear_1" ... in this scope
 
   // The values that the main block returns, in order. A saved model returns its outputs.
@@ -171,7 +171,7 @@ class TRIREME_API Program {
   // Sets the settings of the trainable parameters whose names match `pattern`, where * matches any
   // characters ("encoder/*", "*.bias"). A later minimize() uses them. Returns the number of
   // parameters.
-  // Errors: not_found, if no parameter matches; usage, for invalid settings.
+  // Errors: not_found, if no parameter matches; usage, for invalid settings and after minimize().
   int configure(std::string_view pattern, const ParameterSettings& settings);
   ParameterSettings settings(std::string_view name) const;  // Errors: not_found
   Value find(std::string_view name) const;  // an input or parameter by name; empty if none

@@ -66,7 +66,9 @@ struct LibsvmOptions {
 
 // Reads sparse rows "target id:value id:value ...", the format of libsvm and libfm, plain, .gz or
 // .zst: "ids" i64[n], "values" f32[n] and "target" f32[1]. Every row must have the same number n of
-// pairs. Errors: data with the line.
+// pairs. If the rows name ranking groups, as in "target qid:3 id:value ...", there is also "qid"
+// i64[]: examples of one group are compared with each other. What follows a # is a comment.
+// Errors: data with the line.
 TRIREME_API Dataset libsvm(const std::string& path, const LibsvmOptions& options = {});
 
 struct FolderOptions {

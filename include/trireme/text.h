@@ -176,9 +176,10 @@ struct SubwordOptions {
   std::uint64_t seed = 0;
 };
 
-// Converts a text into subwords and back. The text is first normalized to NFKC; runs of white space
-// become one space, and none at the ends. "▁" (U+2581) in a piece is a space. A cheap handle;
-// thread-safe.
+// Converts a text into subwords and back. The text is first normalized by SentencePiece's rule
+// nmt_nfkc: Unicode NFKC, without control characters such as U+0001. Runs of white space, tabs and
+// ends of lines too, become one space, and none at the ends. "▁" (U+2581) in a piece is a space. A
+// model file from another program keeps its own rule. A cheap handle; thread-safe.
 class TRIREME_API SubwordModel {
  public:
   // Trains a model, which depends only on lines and options. A line is a unit of text, such as a

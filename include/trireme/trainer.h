@@ -27,11 +27,12 @@ struct ParameterGradient {
 using ExchangeGradients = std::function<void(std::vector<ParameterGradient>&)>;
 
 // Appends the gradients of the loss with respect to all trainable parameters, and the optimizer's
-// updates, to the loss's Program. A run with RunOptions::updates is then one training step. Call it
-// once.
-// Errors: usage, if the loss is not a float scalar or no parameter is trainable.
+// updates, to the loss's Program. A run with RunOptions::updates is then one training step.
+// Errors: usage, if the loss is not a float scalar, no parameter is trainable, or the Program has
+// updates already.
 TRIREME_API void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& options = {},
-                          const ExchangeGradients& exchange = {});
+                          const ExchangeGradients& exchange = {},
+                          SourceLocation where = SourceLocation::current());
 
 // Reports a measurement of the plateau's metric; the Trainer calls it after every epoch. The next
 // step uses the resulting learning rate.
@@ -45,7 +46,7 @@ TRIREME_API void report_to_plateau(Session& session, const Plateau& plateau, dou
 class TRIREME_API AveragedParameters {
  public:
   // Errors: usage, if the Program keeps no averages.
-  AveragedParameters(const Program& program, Session& session);
+  [[nodiscard]] AveragedParameters(const Program& program, Session& session);
 
  private:
   friend class Trainer;
@@ -116,7 +117,9 @@ struct FitOptions {
 class TRIREME_API Trainer {
  public:
   // Adds gradients and updates to the Program, and shares it.
-  Trainer(Program& program, TrainerOptions options);
+  // Errors: usage, for invalid options, and a Program that has updates already.
+  Trainer(Program& program, TrainerOptions options,
+          SourceLocation where = SourceLocation::current());
   ~Trainer();
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
@@ -138,7 +141,7 @@ class TRIREME_API Trainer {
   RaggedTensor predict_ragged(const data::Batches& batches, Value value);
 
   // See AveragedParameters; fit() refuses to run while the result exists.
-  AveragedParameters averaged();
+  [[nodiscard]] AveragedParameters averaged();
 
   void save(const std::string& directory, const SaveOptions& options);
 

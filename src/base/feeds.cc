@@ -27,17 +27,38 @@ namespace {
                          str(*input.shape), hint));
 }
 
+// Whether the input without its axis `left_out` has the sizes of the feed. Symbols fit any size.
+bool fits_without(const Shape& input, std::size_t left_out, const std::vector<std::int64_t>& feed) {
+  for (std::size_t i = 0; i < feed.size(); ++i) {
+    const Dim& dim = input[i < left_out ? i : i + 1];
+    if (dim.is_constant() && dim.constant() != feed[i]) return false;
+  }
+  return true;
+}
+
+// What to do about a feed with the wrong number of axes. If exactly one axis of the input may be
+// missing, names it.
+std::string rank_hint(const InputView& input, const FeedView& feed) {
+  const Shape& wanted = *input.shape;
+  if (feed.shape->size() + 1 == wanted.size()) {
+    for (std::size_t axis = wanted.size(); axis-- > 0;) {
+      const bool is_one = axis == 0 ? !wanted[0].is_constant() : wanted[axis] == Dim(1);
+      if (!is_one || !fits_without(wanted, axis, *feed.shape)) continue;
+      std::vector<std::int64_t> shape = *feed.shape;
+      shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+      return fmt::format("{} needs axis {} of size 1: tensor.reshaped({{{}}})",
+                         axis == 0 ? "one example" : "the input", axis, fmt::join(shape, ", "));
+    }
+  }
+  return fmt::format("it needs {} axes", wanted.size());
+}
+
 void check_form(const InputView& input, const FeedView& feed) {
   if (feed.dtype != input.dtype) {
     fail_mismatch(input, feed,
                   fmt::format("convert it: tensor.cast(trireme::{})", name_of(input.dtype)));
   }
-  if (feed.shape->size() != input.shape->size()) {
-    fail_mismatch(input, feed,
-                  feed.shape->size() + 1 == input.shape->size()
-                      ? "one example needs a first axis of size 1: tensor.reshaped({1, ...})"
-                      : fmt::format("it needs {} axes", input.shape->size()));
-  }
+  if (feed.shape->size() != input.shape->size()) fail_mismatch(input, feed, rank_hint(input, feed));
 }
 
 const InputView* find_input(const std::vector<InputView>& inputs, const std::string& name) {

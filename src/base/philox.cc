@@ -54,6 +54,12 @@ std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream, std::uint64_
   return philox2x32({low(position), high(position) ^ keys[1]}, keys[0], kPhilox2Rounds)[0];
 }
 
+std::uint64_t stream_named(std::string_view name) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return hash;
+}
+
 double uniform_24(const PhiloxWords& words) { return (words[0] >> 8) * 0x1p-24; }
 
 double uniform_53(const PhiloxWords& words) {

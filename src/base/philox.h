@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace trireme {
 
@@ -34,6 +35,9 @@ inline constexpr std::uint64_t kPhiloxKeyPosition = ~std::uint64_t{0};
 // Returns the seed of a run from a seed and the number of the run (Steele et al., "Fast splittable
 // pseudorandom number generators", 2014: the finalizer of SplitMix).
 std::uint64_t seed_of_run(std::uint64_t seed, std::uint64_t run);
+
+// Returns the stream of a layer or a parameter, from its name (FNV-1a).
+std::uint64_t stream_named(std::string_view name);
 
 // A number from the words of one element, with 24 random bits (for f32) or 53 (for f64).
 double uniform_24(const PhiloxWords& words);  // in [0, 1)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -101,40 +102,53 @@ class Parser {
     return result;
   }
 
-  DType dtype(const std::string& key, const Json& entry) const {
+  // Empty for a dtype that a Tensor cannot have, which goes into `foreign`.
+  std::optional<DType> dtype(const std::string& key, const Json& entry) {
     const auto found = entry.find("dtype");
     if (found == entry.end() || !found->is_string()) fail("\"" + key + "\" has no dtype");
     const std::string text = found->get<std::string>();
     for (const auto& [dtype, name] : kDTypes) {
       if (text == name) return dtype;
     }
-    fail_data(name_ + ": \"" + key + "\" has dtype " + text + ", which Trireme does not read");
+    result_.foreign[key] = text;
+    return std::nullopt;
   }
 
-  void read_tensor(const std::string& key, const Json& entry) {
-    if (!entry.is_object()) fail("\"" + key + "\" is not an object");
-    const DType type = dtype(key, entry);
-    std::vector<std::int64_t> shape;
-    std::uint64_t bytes = size_of(type);
-    for (const std::uint64_t size : numbers(key, entry, "shape")) {
-      if (__builtin_mul_overflow(bytes, size, &bytes) || size > INT64_MAX) {
-        fail("\"" + key + "\" has a shape that is too large");
-      }
-      shape.push_back(static_cast<std::int64_t>(size));
-    }
+  // Returns the offsets of the tensor's bytes.
+  Place place(const std::string& key, const Json& entry) const {
     const std::vector<std::uint64_t> offsets = numbers(key, entry, "data_offsets");
     if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > payload_.size()) {
       fail("\"" + key + "\" has data_offsets outside the " + std::to_string(payload_.size()) +
            " bytes of data");
     }
-    if (offsets[1] - offsets[0] != bytes) {
+    return {offsets[0], offsets[1]};
+  }
+
+  void read_tensor(const std::string& key, const Json& entry) {
+    if (!entry.is_object()) fail("\"" + key + "\" is not an object");
+    const std::optional<DType> type = dtype(key, entry);
+    const std::vector<std::uint64_t> sizes = numbers(key, entry, "shape");
+    places_.push_back(place(key, entry));
+    if (type) read_bytes(key, *type, sizes, places_.back());
+  }
+
+  void read_bytes(const std::string& key, DType type, const std::vector<std::uint64_t>& sizes,
+                  const Place& place) {
+    std::vector<std::int64_t> shape;
+    std::uint64_t bytes = size_of(type);
+    for (const std::uint64_t size : sizes) {
+      if (__builtin_mul_overflow(bytes, size, &bytes) || size > INT64_MAX) {
+        fail("\"" + key + "\" has a shape that is too large");
+      }
+      shape.push_back(static_cast<std::int64_t>(size));
+    }
+    if (place.end - place.begin != bytes) {
       fail("\"" + key + "\" needs " + std::to_string(bytes) + " bytes, its data_offsets give " +
-           std::to_string(offsets[1] - offsets[0]));
+           std::to_string(place.end - place.begin));
     }
     Tensor tensor = make_tensor(type, std::move(shape));
-    if (bytes > 0) std::memcpy(tensor.bytes(), payload_.data() + offsets[0], bytes);
+    if (bytes > 0) std::memcpy(tensor.bytes(), payload_.data() + place.begin, bytes);
     if (type == DType::boolean) check_booleans(key, tensor);
-    places_.push_back({offsets[0], offsets[1]});
     result_.tensors.emplace(key, std::move(tensor));
   }
 

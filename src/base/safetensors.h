@@ -14,10 +14,12 @@ namespace trireme {
 struct Safetensors {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, std::string> metadata;
+  // The dtypes of tensors that are not read, because a Tensor cannot have them, by name.
+  std::map<std::string, std::string> foreign;
 };
 
 // `name` is for messages. Errors: data for anything that the format forbids, such as tensors that
-// overlap, leave gaps or reach past the end, and for dtypes that a Tensor cannot have.
+// overlap, leave gaps or reach past the end.
 Safetensors parse_safetensors(std::string_view bytes, const std::string& name);
 std::string safetensors_bytes(const Safetensors& content);
 

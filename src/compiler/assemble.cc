@@ -346,20 +346,25 @@ class Assembler {
 
   void collect_symbols() {
     std::set<std::string> symbols;
+    const auto add = [&](const Dim& dim) {
+      for (const std::string& symbol : dim.symbols()) symbols.insert(symbol);
+    };
     for (const plan::Buffer& buffer : plan_.buffers) {
-      for (const Dim& dim : buffer.shape) {
-        for (const std::string& symbol : dim.symbols()) symbols.insert(symbol);
-      }
+      for (const Dim& dim : buffer.shape) add(dim);
     }
-    for (const plan::Step& step : plan_.steps) add_nested_symbols(step.control, symbols);
+    for (const plan::Step& step : plan_.steps) {
+      for (const Dim& dim : step.sizes) add(dim);
+      add(step.trip.numerator);
+      add(step.work);
+      add_nested_symbols(step.control, symbols);
+    }
+    symbols.erase(plan::kSeedSymbol);
     plan_.symbols.assign(symbols.begin(), symbols.end());
   }
 
   // Adds the symbols that blocks use but do not define.
   static void add_nested_symbols(const plan::Control& control, std::set<std::string>& symbols) {
-    for (const Dim& dim : {control.length}) {
-      for (const std::string& symbol : dim.symbols()) symbols.insert(symbol);
-    }
+    for (const std::string& symbol : control.length.symbols()) symbols.insert(symbol);
     for (const plan::Nested& nested : control.blocks) {
       const std::vector<std::string> defined = plan::defined_symbols(*nested.plan);
       for (const std::string& symbol : nested.plan->symbols) {

@@ -4,9 +4,11 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "compiler/epilogue.h"
+#include "ir/blocks.h"
 
 namespace trireme::compiler {
 namespace {
@@ -221,17 +223,14 @@ std::vector<Group> Merger::ordered() const {
 
 namespace {
 
-// Adds the ops that define the symbols in the shapes of the op's results.
+// Adds the ops that define the symbols whose sizes the op needs.
 void add_definers(const Op& op, const std::map<std::string, int>& defined_by,
                   std::set<int>& before) {
   if (defined_by.empty()) return;
-  for (const auto& result : op.results) {
-    for (const Dim& dim : result->type.shape) {
-      for (const std::string& symbol : dim.symbols()) {
-        const auto found = defined_by.find(symbol);
-        if (found != defined_by.end()) before.insert(found->second);
-      }
-    }
+  std::unordered_set<std::string> symbols;
+  ir::add_symbols(op, symbols);
+  for (const auto& [symbol, definer] : defined_by) {
+    if (symbols.contains(symbol)) before.insert(definer);
   }
 }
 

@@ -15,6 +15,7 @@ namespace {
 using ir::Trait;
 using kernel_ir::kNoExpr;
 using kernel_ir::LoopKind;
+using kernel_ir::ReduceOp;
 using kernel_ir::Stmt;
 using kernel_ir::StmtKind;
 
@@ -22,6 +23,10 @@ constexpr std::int64_t kBlock = 4096;  // elements of one iteration of a flat pa
 constexpr int kReductionUnroll = 4;
 constexpr std::size_t kMaxUnrolledOps =
     8;  // with more ops, several vectors do not fit into registers
+// A sum of f32 numbers is the f64 sum of partial sums in f32. One partial sum has at most this many
+// additions. Then the error of a sum of positive numbers is below 1e-6 of the sum: a partial sum of
+// n additions has an error below n * 2^-26 * 4/3 of it, and the result is rounded once.
+constexpr std::int64_t kMaxAdditions = 32;
 
 class GroupLowering : public KernelLowering {
  public:
@@ -121,19 +126,28 @@ class GroupLowering : public KernelLowering {
     set_trip(total, block);
     evaluator_.set_row({root_var()});
     const std::vector<const ir::Op*>& sums = stages_.reductions(0);
-    for (const ir::Op* op : sums) declare(kernel_->root.body, *op);
+    const int unroll = sums.empty() || group_.ops.size() > kMaxUnrolledOps ? 1 : kReductionUnroll;
+    const bool partial = sums_f32(0) && block > kMaxAdditions * lanes_ * unroll;
+    for (const ir::Op* op : sums) declare(kernel_->root.body, *op, partial);
     const ExprId start = k_.mul(root_var(), k_.integer(block));
-    Stmt vector =
-        loop(LoopKind::vector, k_.min(k_.integer(block), k_.sub(evaluator_.dim(total), start)));
-    if (!sums.empty() && group_.ops.size() <= kMaxUnrolledOps) vector.unroll = kReductionUnroll;
-    const ExprId position = k_.add(start, k_.loop_var(vector.loop_var));
-    const Index index = evaluator_.delinear(position, group_.domain.shape);
-    for (const ir::Op* op : sums) accumulate(vector.body, *op, index);
+    const ExprId extent = k_.min(k_.integer(block), k_.sub(evaluator_.dim(total), start));
+    Loops loops;
+    ExprId position = kNoExpr;
+    if (partial) {
+      position = add_block_loops(loops, LoopKind::vector, extent, kMaxAdditions * lanes_ * unroll);
+    } else {
+      loops.inner.push_back(loop(LoopKind::vector, extent));
+      position = k_.loop_var(loops.inner.back().loop_var);
+    }
+    loops.inner.back().unroll = unroll;
+    const Index index = evaluator_.delinear(k_.add(start, position), group_.domain.shape);
+    std::vector<Stmt> inside;
+    for (const ir::Op* op : sums) accumulate(inside, *op, index);
     const auto is_sum = [&](const Output& output) { return !sums.empty() && !is_full(output); };
     for (const Output& output : outputs_) {
-      if (!is_sum(output)) store_output(vector.body, output, index);
+      if (!is_sum(output)) store_output(inside, output, index);
     }
-    kernel_->root.body.push_back(std::move(vector));
+    close_loops(kernel_->root.body, std::move(loops), std::move(inside), sums);
     for (const ir::Op* op : sums) finish_reduction(*op);
     for (const Output& output : outputs_) {
       if (is_sum(output)) store_output(kernel_->root.body, output, {root_var()});
@@ -227,27 +241,132 @@ class GroupLowering : public KernelLowering {
 
   // --- Stages: passes over the reduced dimensions
 
+  // The loops of a pass, each list from the outside in. Partial sums start inside `outer`.
+  struct Loops {
+    std::vector<Stmt> outer, inner;
+  };
+
   void lower_stages(std::vector<Stmt>& body, Index index, LoopKind innermost) {
     for (int stage = 0; stage < stages_.count(); ++stage) {
-      for (const ir::Op* op : stages_.reductions(stage)) declare(body, *op);
+      const std::vector<const ir::Op*>& reductions = stages_.reductions(stage);
+      const bool partial = sums_f32(stage) && !is_short(stage, innermost);
+      for (const ir::Op* op : reductions) declare(body, *op, partial);
+      Loops loops = open_loops(stage, innermost, partial, index);
       std::vector<Stmt> inside;
-      const std::vector<Segment> reduced = segments_where(true);
-      std::vector<Stmt> loops;
-      for (const Segment& segment : reduced) {
-        const bool last = &segment == &reduced.back();
-        Stmt stmt = loop(last ? innermost : LoopKind::serial, evaluator_.dim(segment.extent));
-        if (last && innermost == LoopKind::vector) stmt.unroll = unroll_of(segment, stage);
-        set_coordinates(segment, k_.loop_var(stmt.loop_var), index);
-        loops.push_back(std::move(stmt));
-      }
       lower_stage(inside, index, stage);
-      for (std::size_t i = loops.size(); i-- > 0;) {
-        loops[i].body = std::move(inside);
-        inside.clear();
-        inside.push_back(std::move(loops[i]));
+      close_loops(body, std::move(loops), std::move(inside), reductions);
+      for (const ir::Op* op : reductions) finish_reduction(*op);
+    }
+  }
+
+  // One loop over a reduced segment.
+  struct Pass {
+    Segment segment;
+    LoopKind kind;
+    int unroll;
+    std::int64_t step;  // elements between two that are added to the same f32 number
+  };
+
+  // Returns the loops of a stage from the outside in.
+  std::vector<Pass> passes(int stage, LoopKind innermost) const {
+    std::vector<Pass> result;
+    for (const Segment& segment : segments_where(true)) {
+      result.push_back({segment, LoopKind::serial, 1, 1});
+    }
+    if (result.empty() || innermost != LoopKind::vector) return result;
+    Pass& last = result.back();
+    last.kind = LoopKind::vector;
+    last.unroll = unroll_of(last.segment, stage);
+    last.step = std::int64_t{lanes_} * last.unroll;
+    return result;
+  }
+
+  // Whether the whole loop, with `additions` inside, makes at most kMaxAdditions additions.
+  static bool fits(const Pass& pass, std::int64_t additions) {
+    return pass.segment.extent.is_constant() &&
+           pass.segment.extent.constant() <= kMaxAdditions / additions * pass.step;
+  }
+  static std::int64_t additions_of(const Pass& pass) {
+    return std::max<std::int64_t>(1, (pass.segment.extent.constant() + pass.step - 1) / pass.step);
+  }
+
+  bool is_short(int stage, LoopKind innermost) const {
+    std::int64_t additions = 1;
+    for (const Pass& pass : passes(stage, innermost)) {
+      if (!fits(pass, additions)) return false;
+      additions *= additions_of(pass);
+    }
+    return true;
+  }
+
+  // Makes the loops over the reduced segments and sets the coordinates. With partial sums, the
+  // innermost loops that make at most kMaxAdditions additions are `inner`; the loop around them is
+  // split in two.
+  Loops open_loops(int stage, LoopKind innermost, bool partial, Index& index) {
+    const std::vector<Pass> all = passes(stage, innermost);
+    Loops loops;
+    bool inner = partial;
+    std::int64_t additions = 1;
+    for (std::size_t i = all.size(); i-- > 0;) {
+      const Pass& pass = all[i];
+      const ExprId extent = evaluator_.dim(pass.segment.extent);
+      const std::int64_t block = kMaxAdditions / additions * pass.step;
+      const bool whole = inner && fits(pass, additions);
+      ExprId position = kNoExpr;
+      if (inner && !whole && block > 1) {
+        position = add_block_loops(loops, pass.kind, extent, block);
+        loops.inner.front().unroll = pass.unroll;
+      } else {
+        std::vector<Stmt>& list = whole ? loops.inner : loops.outer;
+        list.insert(list.begin(), loop(pass.kind, extent));
+        list.front().unroll = pass.unroll;
+        position = k_.loop_var(list.front().loop_var);
       }
-      for (Stmt& stmt : inside) body.push_back(std::move(stmt));
-      for (const ir::Op* op : stages_.reductions(stage)) finish_reduction(*op);
+      if (whole) additions *= additions_of(pass);
+      inner = whole;
+      segment_of_[position] = pass.segment.first;
+      set_coordinates(pass.segment, position, index);
+    }
+    return loops;
+  }
+
+  // Adds a loop over blocks of `block` positions and a loop over one block. Returns the position.
+  ExprId add_block_loops(Loops& loops, LoopKind kind, ExprId extent, std::int64_t block) {
+    const ExprId size = k_.integer(block);
+    Stmt outer = loop(LoopKind::serial, k_.div(k_.add(extent, k_.integer(block - 1)), size));
+    const ExprId start = k_.mul(k_.loop_var(outer.loop_var), size);
+    const kernel_ir::Expr& all = kernel_->expr(extent);
+    const bool whole = all.op == kernel_ir::ExprOp::constant && all.integer % block == 0;
+    Stmt inner = loop(kind, whole ? size : k_.min(size, k_.sub(extent, start)));
+    const ExprId position = k_.add(start, k_.loop_var(inner.loop_var));
+    loops.outer.insert(loops.outer.begin(), std::move(outer));
+    loops.inner.insert(loops.inner.begin(), std::move(inner));
+    return position;
+  }
+
+  // Appends the loops around `inside` to `body`, and the partial sums of `reductions`.
+  void close_loops(std::vector<Stmt>& body, Loops loops, std::vector<Stmt> inside,
+                   const std::vector<const ir::Op*>& reductions) {
+    wrap(loops.inner, inside);
+    std::vector<Stmt> block;
+    for (const ir::Op* op : reductions) {
+      const Sum& sum = sums_.at(op);
+      if (sum.partial < 0) continue;
+      const ExprId partial = k_.cast(k_.accumulator(sum.partial, DType::f32), DType::f64);
+      block.push_back(kernel_ir::make_declare(sum.partial, ReduceOp::sum, DType::f32));
+      inside.push_back(kernel_ir::make_accumulate(sum.total, ReduceOp::sum, DType::f64, partial));
+    }
+    for (Stmt& stmt : inside) block.push_back(std::move(stmt));
+    wrap(loops.outer, block);
+    for (Stmt& stmt : block) body.push_back(std::move(stmt));
+  }
+
+  // Puts the loops around the statements.
+  static void wrap(std::vector<Stmt>& loops, std::vector<Stmt>& inside) {
+    for (std::size_t i = loops.size(); i-- > 0;) {
+      loops[i].body = std::move(inside);
+      inside.clear();
+      inside.push_back(std::move(loops[i]));
     }
   }
 
@@ -296,68 +415,77 @@ class GroupLowering : public KernelLowering {
     evaluator_.set_known(value, index, k_.load(slot, reduced_position(index)));
   }
 
-  void declare(std::vector<Stmt>& body, const ir::Op& op) {
-    Stmt stmt;
-    stmt.kind = StmtKind::declare;
-    stmt.accumulator = kernel_->accumulators++;
-    stmt.reduce = ops::Catalog::of(op).reduce;
-    stmt.type = op.operands[0]->type.dtype;
-    accumulator_of_[&op] = stmt.accumulator;
-    body.push_back(stmt);
+  static bool is_sum_f32(const ir::Op* op) {
+    return ops::Catalog::of(*op).reduce == ReduceOp::sum &&
+           op->operands[0]->type.dtype == DType::f32;
+  }
+  bool sums_f32(int stage) const {
+    const std::vector<const ir::Op*>& ops = stages_.reductions(stage);
+    return std::any_of(ops.begin(), ops.end(), is_sum_f32);
+  }
+
+  void declare(std::vector<Stmt>& body, const ir::Op& op, bool partial) {
+    Sum& sum = sums_[&op];
+    sum.type = op.operands[0]->type.dtype;
+    sum.total = kernel_->accumulators++;
+    if (partial && is_sum_f32(&op)) {
+      sum.type = DType::f64;
+      sum.partial = kernel_->accumulators++;
+    }
+    body.push_back(kernel_ir::make_declare(sum.total, ops::Catalog::of(op).reduce, sum.type));
   }
 
   void accumulate(std::vector<Stmt>& body, const ir::Op& op, const Index& index) {
-    Stmt stmt;
-    stmt.kind = StmtKind::accumulate;
-    stmt.accumulator = accumulator_of_.at(&op);
-    stmt.reduce = ops::Catalog::of(op).reduce;
-    stmt.type = op.operands[0]->type.dtype;
-    stmt.value = evaluator_.value_at(op.operands[0], index);
+    const Sum& sum = sums_.at(&op);
+    ExprId position = kNoExpr;
     if (ops::Catalog::of(op).reduce_gives_index) {
       for (std::size_t i = 0; i < index.size(); ++i) {
-        if (group_.domain.reduced[i]) stmt.index = index[i];
+        if (group_.domain.reduced[i]) position = index[i];
       }
     }
-    body.push_back(stmt);
+    const ExprId value = evaluator_.value_at(op.operands[0], index);
+    body.push_back(kernel_ir::make_accumulate(sum.partial >= 0 ? sum.partial : sum.total,
+                                              ops::Catalog::of(op).reduce,
+                                              op.operands[0]->type.dtype, value, position));
   }
 
   // Makes the result of a reduction available as an expression after its loops.
   void finish_reduction(const ir::Op& op) {
     const ops::Op& def = ops::Catalog::of(op);
-    const int accumulator = accumulator_of_.at(&op);
+    const Sum& sum = sums_.at(&op);
     ExprId result = kNoExpr;
     if (def.reduce_gives_index) {
-      result = k_.accumulator_index(accumulator);
+      result = k_.accumulator_index(sum.total);
     } else {
-      result = k_.accumulator(accumulator, op.operands[0]->type.dtype);
+      result = k_.accumulator(sum.total, sum.type);
       if (def.finish) {
-        const ExprId count =
-            k_.cast(evaluator_.dim(extent_of(segments_where(true))), op.operands[0]->type.dtype);
+        const ExprId count = k_.cast(evaluator_.dim(extent_of(segments_where(true))), sum.type);
         result = def.finish(k_, result, count);
       }
+      result = k_.cast(result, op.operands[0]->type.dtype);
     }
     evaluator_.set_reduction(op.result(), result);
   }
 
-  // Passes over a row have separate loop variables, so positions of different stages are equal
-  // except for the names of the variables.
-  int torch_name_of(int loop_var) const override {
-    const int first = first_stage_var();
-    const int per_stage = static_cast<int>(segments_where(true).size());
-    if (first < 0 || loop_var < first || per_stage == 0) return loop_var;
-    return first + (loop_var - first) % per_stage;
+  // Passes over a row have loop variables of their own, so positions of different passes are equal
+  // if they are positions of the same segment.
+  bool same_position(ExprId a, ExprId b) const override {
+    const auto x = segment_of_.find(a), y = segment_of_.find(b);
+    return x != segment_of_.end() && y != segment_of_.end() && x->second == y->second;
   }
-  // Stage loops are numbered after the root, and after the vector loop of lower_columns().
-  int first_stage_var() const {
-    if (!group_.domain.has_reduction) return -1;
-    return segments_.empty() || segments_.back().reduced ? 1 : 2;
-  }
+
+  // The accumulators of a reduction. `partial` is -1 or a partial sum in f32.
+  struct Sum {
+    DType type = DType::f32;  // of `total`
+    int total = -1, partial = -1;
+  };
 
   std::vector<Segment> segments_;
   Stages stages_;
   bool allow_scratch_ = false;
   std::vector<std::pair<const ir::Value*, int>> scratch_of_;
-  std::unordered_map<const ir::Op*, int> accumulator_of_;
+  std::unordered_map<const ir::Op*, Sum> sums_;
+  std::unordered_map<ExprId, std::size_t> segment_of_;  // first dimension, of reduced positions
 };
 
 }  // namespace

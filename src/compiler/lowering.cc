@@ -133,11 +133,10 @@ LoweredGroup KernelLowering::finish(const Dim& work) {
 }
 
 bool KernelLowering::same_element(ExprId a, ExprId b) const {
-  if (a == b) return true;
+  if (a == b || same_position(a, b)) return true;
   const kernel_ir::Expr& x = kernel_->expr(a);
   const kernel_ir::Expr& y = kernel_->expr(b);
   if (x.op != y.op || x.type != y.type || x.integer != y.integer) return false;
-  if (x.op == kernel_ir::ExprOp::loop_var) return torch_name_of(x.index) == torch_name_of(y.index);
   if (x.index != y.index) return false;
   for (int i = 0; i < 3; ++i) {
     const ExprId p = x.args[i], q = y.args[i];

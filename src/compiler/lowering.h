@@ -35,8 +35,8 @@ class KernelLowering {
 
   LoweredGroup finish(const Dim& work);
 
-  // Returns the loop variable of the earlier stage that corresponds to `loop_var`, or `loop_var`.
-  virtual int torch_name_of(int loop_var) const { return loop_var; }
+  // Whether two different expressions are the same position, in two passes over the same elements.
+  virtual bool same_position(ExprId, ExprId) const { return false; }
 
   const Group& group_;
   const std::vector<Output>& outputs_;

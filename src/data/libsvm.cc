@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/number_text.h"
@@ -31,9 +32,14 @@ class LibsvmReader {
     const auto width = static_cast<std::int64_t>(width_);
     Column ids{"ids"};
     ids.ids = options_.ids > 0 ? options_.ids : *std::max_element(ids_.begin(), ids_.end()) + 1;
-    return from_columns({{ids, Tensor::from<std::int64_t>({rows, width}, ids_)},
-                         {Column{"values"}, Tensor::from<float>({rows, width}, values_)},
-                         {Column{"target"}, Tensor::from<float>({rows, 1}, targets_)}});
+    std::vector<std::pair<Column, Tensor>> columns = {
+        {ids, Tensor::from<std::int64_t>({rows, width}, ids_)},
+        {Column{"values"}, Tensor::from<float>({rows, width}, values_)},
+        {Column{"target"}, Tensor::from<float>({rows, 1}, targets_)}};
+    if (!groups_.empty()) {
+      columns.emplace_back(Column{"qid"}, Tensor::from<std::int64_t>({rows}, groups_));
+    }
+    return from_columns(std::move(columns));
   }
 
  private:
@@ -55,15 +61,27 @@ class LibsvmReader {
     if (target.empty()) return;
     const float value = number(target);
     targets_.push_back(options_.zero_one && value == -1 ? 0 : value);
-    std::size_t pairs = 0;
-    for (std::string_view word = next_word(row); !word.empty(); word = next_word(row), ++pairs) {
-      read_pair(word);
+    std::string_view word = next_word(row);
+    if (word.starts_with("qid:")) {
+      read_group(word);
+      word = next_word(row);
     }
+    if (!groups_.empty() && groups_.size() != targets_.size()) {
+      fail_here("some rows have a qid and others have none");
+    }
+    std::size_t pairs = 0;
+    for (; !word.empty(); word = next_word(row), ++pairs) read_pair(word);
     if (targets_.size() == 1) width_ = pairs;
     if (pairs != width_) {
       fail_here(std::to_string(pairs) + " id:value pairs, but the first row has " +
                 std::to_string(width_) + "; rows of different lengths cannot be read");
     }
+  }
+
+  void read_group(std::string_view word) {
+    const std::optional<std::int64_t> group = parse_integer(word.substr(4));
+    if (!group) fail_here("\"" + std::string(word.substr(0, 40)) + "\" is not a whole number");
+    groups_.push_back(*group);
   }
 
   void read_pair(std::string_view word) {
@@ -86,7 +104,7 @@ class LibsvmReader {
   const LibsvmOptions& options_;
   int line_ = 0;
   std::size_t width_ = 0;
-  std::vector<std::int64_t> ids_;
+  std::vector<std::int64_t> ids_, groups_;
   std::vector<float> values_;
   std::vector<float> targets_;
 };

@@ -374,6 +374,20 @@ TEST(Libsvm, ReadsRowsOfEqualLength) {
   EXPECT_EQ(data.column("ids").ids, 8);
 }
 
+TEST(Libsvm, ReadsRankingGroups) {
+  const Batch batch =
+      libsvm_from_text("1 qid:1 0:1.5 1:2.0 # best\n0 qid:1 0:1 1:3\n2 qid:-7 0:1 1:3\n", "t", {})
+          .all();
+  EXPECT_TRUE(equal(batch.at("qid"), Tensor::from<std::int64_t>({3}, {1, 1, -7})));
+  EXPECT_TRUE(equal(batch.at("values"), Tensor::from<float>({3, 2}, {1.5f, 2, 1, 3, 1, 3})));
+  const auto load = [](const char* text) {
+    return error_of([&] { libsvm_from_text(text, "t", {}); });
+  };
+  EXPECT_THAT(load("1 qid:1 0:1\n1 0:1\n"), HasSubstr("t:2: some rows have a qid"));
+  EXPECT_THAT(load("1 0:1\n1 qid:1 0:1\n"), HasSubstr("t:2: some rows have a qid"));
+  EXPECT_THAT(load("1 qid:x 0:1\n"), HasSubstr("\"qid:x\" is not a whole number"));
+}
+
 TEST(Libsvm, NamesTheLineOfAMistake) {
   const auto load = [](const char* text) {
     return error_of([&] { libsvm_from_text(text, "t.libfm", {.ids = 10}); });

@@ -43,6 +43,22 @@ Attributes substituted(const Attributes& attributes, const Symbols& symbols) {
   return result;
 }
 
+void add_symbols(const Shape& shape, std::unordered_set<std::string>& symbols) {
+  for (const Dim& dim : shape) {
+    for (std::string& symbol : dim.symbols()) symbols.insert(std::move(symbol));
+  }
+}
+
+void add_symbols(const Op& op, std::unordered_set<std::string>& symbols) {
+  for (const auto& result : op.results) add_symbols(result->type.shape, symbols);
+  for (const NamedAttribute& attribute : op.attributes) {
+    if (const auto* shape = std::get_if<Shape>(&attribute.value)) add_symbols(*shape, symbols);
+  }
+  for (const auto& block : op.blocks) {
+    for (const auto& inner : block->ops) add_symbols(*inner, symbols);
+  }
+}
+
 Value* Copier::of(Value* value) const {
   const auto found = copies_.find(value);
   return found == copies_.end() ? value : found->second;
@@ -113,12 +129,7 @@ void prune(Block& block) {
   std::unordered_set<const Value*> needed(block.results.begin(), block.results.end());
   std::unordered_set<std::string> symbols;
   std::vector<std::unique_ptr<Op>> kept;
-  const auto add_symbols = [&](const Type& type) {
-    for (const Dim& dim : type.shape) {
-      for (std::string& symbol : dim.symbols()) symbols.insert(std::move(symbol));
-    }
-  };
-  for (const Value* result : block.results) add_symbols(result->type);
+  for (const Value* result : block.results) add_symbols(result->type.shape, symbols);
   for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op) {
     const bool defines_symbol =
         (*op)->has(Trait::makes_splits) && symbols.contains((*op)->result()->type.splits_of);
@@ -127,7 +138,7 @@ void prune(Block& block) {
                     [&](const auto& result) { return needed.contains(result.get()); });
     if (!used && !defines_symbol && !(*op)->has(Trait::side_effect)) continue;
     needed.insert((*op)->operands.begin(), (*op)->operands.end());
-    for (const auto& result : (*op)->results) add_symbols(result->type);
+    add_symbols(**op, symbols);
     kept.push_back(std::move(*op));
   }
   std::reverse(kept.begin(), kept.end());

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,11 @@ Dim substituted(const Dim& dim, const Symbols& symbols);
 Shape substituted(const Shape& shape, const Symbols& symbols);
 Type substituted(const Type& type, const Symbols& symbols);
 Attributes substituted(const Attributes& attributes, const Symbols& symbols);
+
+// Adds the symbols whose sizes the shape or the op needs to `symbols`: those in the shapes of
+// results, in attributes and in nested blocks.
+void add_symbols(const Shape& shape, std::unordered_set<std::string>& symbols);
+void add_symbols(const Op& op, std::unordered_set<std::string>& symbols);
 
 // Copies ops to the end of `to`. Operands are replaced by their copies; values without a copy are
 // used as they are. Symbols are replaced in types and attributes, and in nested blocks.

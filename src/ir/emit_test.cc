@@ -125,8 +125,8 @@ TEST_F(EmitTest, ScopesNestAndEnd) {
     EXPECT_EQ(program_.find("encoder/ffn.weight"), weight);
   }
   EXPECT_EQ(program_.parameter("weight", f32, {}).name(), "%weight");
-  EXPECT_THROW(program_.scope("a b"), Error);
-  EXPECT_THROW(program_.scope(""), Error);
+  EXPECT_THROW(static_cast<void>(program_.scope("a b")), Error);
+  EXPECT_THROW(static_cast<void>(program_.scope("")), Error);
 }
 
 TEST_F(EmitTest, HandlesReportNameTypeAndDimensions) {

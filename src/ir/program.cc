@@ -322,6 +322,7 @@ void copy_block(const Block& from, Block& to, ValueMap& map) {
 
 std::unique_ptr<Program> Program::clone() const {
   auto copy = std::make_unique<Program>(name, *op_set_);
+  copy->updates_at = updates_at;
   ValueMap map;
   for (const auto& parameter : parameters_) {
     map[parameter->value.get()] =

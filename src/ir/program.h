@@ -78,6 +78,9 @@ struct Parameter {
   const std::string& name() const { return value->name; }
 };
 
+// The layer of the ops that update parameters, and the scope of the optimizer's state.
+inline constexpr const char* kOptimizerLayer = "optimizer";
+
 class Program {
  public:
   Program(std::string name, const OpSet& op_set);
@@ -87,6 +90,9 @@ class Program {
   std::unique_ptr<Program> clone() const;
 
   std::string name;
+  // Where the updates of an optimizer were added: "at FILE:LINE". Empty if there are none or they
+  // were parsed. Not part of the text.
+  std::string updates_at;
   const OpSet& op_set() const { return *op_set_; }
   Block& main() { return main_; }
   const Block& main() const { return main_; }
@@ -140,6 +146,10 @@ class Program {
   Block main_;
   std::unique_ptr<Builder> builder_;
 };
+
+// Where the updates of trainable parameters come from: "at FILE:LINE" or "in its text". Empty if
+// there are none.
+std::string place_of_updates(const Program& program);
 
 bool same(const Attribute& a, const Attribute& b);  // kind and value; NaN equals NaN
 bool same(const Attributes& a, const Attributes& b);

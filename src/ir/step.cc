@@ -140,9 +140,7 @@ void normalize_step(Block& step, const std::vector<const Value*>& states) {
   Splitter(step, states).run();
   std::unordered_set<std::string> symbols;
   for (const auto& argument : step.arguments) {
-    for (const Dim& dim : argument->type.shape) {
-      for (std::string& symbol : dim.symbols()) symbols.insert(std::move(symbol));
-    }
+    add_symbols(argument->type.shape, symbols);
     symbols.insert(argument->type.splits_of);
   }
   move_out(step, symbols);

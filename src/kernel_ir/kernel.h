@@ -108,7 +108,7 @@ enum class LoopKind : std::uint8_t { parallel, serial, vector };
 enum class StmtKind : std::uint8_t { loop, declare, accumulate, store };
 
 // A vector loop may contain serial loops but no other vector loop. The trip count of a loop inside
-// a vector loop must not depend on the vector variable. A loop with an extent <= 0 does nothing. No
+// a vector loop must be the same for all lanes. A loop with an extent <= 0 does nothing. No
 // loop shares its variable with a loop around it (siblings may share one).
 struct Stmt {
   StmtKind kind;

@@ -173,6 +173,25 @@ class Verifier {
     wrong(where + " is not declared here");
   }
 
+  // Whether an expression inside a vector loop uses its variable or an accumulator of a lane.
+  bool differs_between_lanes(ExprId root) const {
+    const std::int32_t variable = loops_[static_cast<std::size_t>(vector_depth_) - 1];
+    std::vector<bool> used(static_cast<std::size_t>(root) + 1, false);
+    used.back() = true;
+    for (ExprId id = root; id >= 0; --id) {  // arguments are earlier than their users
+      if (!used[static_cast<std::size_t>(id)]) continue;
+      const Expr& e = kernel_.expr(id);
+      if (e.op == ExprOp::loop_var && e.index == variable) return true;
+      if (e.op == ExprOp::accumulator || e.op == ExprOp::accumulator_index) {
+        if (check_accumulator_use(e, "") >= vector_depth_) return true;
+      }
+      for (const ExprId arg : e.args) {
+        if (arg != kNoExpr) used[static_cast<std::size_t>(arg)] = true;
+      }
+    }
+    return false;
+  }
+
   void check_block(const std::vector<Stmt>& body) {
     const std::size_t declared = accumulators_.size();
     for (const Stmt& s : body) {
@@ -194,10 +213,11 @@ class Verifier {
     };
     require(power_of_two(s.lanes, 256), where + "lanes must be 1, 2, 4 ... 256");
     require(power_of_two(s.unroll, 16), where + "unroll must be 1, 2, 4, 8 or 16");
-    const int depth = deepest(s.extent, true);
+    deepest(s.extent, true);
     if (vector_depth_ >= 0) {
       require(s.loop_kind == LoopKind::serial, where + "a vector loop inside a vector loop");
-      require(depth < vector_depth_, where + "its extent depends on the vector loop around it");
+      require(!differs_between_lanes(s.extent),
+              where + "its extent depends on the vector loop around it");
     }
     enter_loop(s);
   }

@@ -36,6 +36,11 @@ Sizes integers(const Call& call, const std::string& name, std::size_t count,
       fmt::format("kernels: '{}' has {} numbers instead of 1 or {}", name, values.size(), count));
 }
 
+Sizes integers(const Call& call, const std::string& name) {
+  const Attribute* value = find_attribute(call.attributes, name);
+  return value == nullptr ? Sizes() : integers_of(name, *value);
+}
+
 std::int64_t integer(const Call& call, const std::string& name, std::int64_t otherwise) {
   return integers(call, name, 1, otherwise)[0];
 }

@@ -17,6 +17,8 @@ using Sizes = std::vector<std::int64_t>;
 Sizes integers(const Call& call, const std::string& name, std::size_t count,
                std::int64_t otherwise);
 std::int64_t integer(const Call& call, const std::string& name, std::int64_t otherwise);
+// Returns all integers of attribute `name`; none if there is no such attribute.
+Sizes integers(const Call& call, const std::string& name);
 // Return the value of an attribute of that kind, or false, `otherwise` or "" if there is none.
 bool flag(const Call& call, const std::string& name);
 double number(const Call& call, const std::string& name, double otherwise);

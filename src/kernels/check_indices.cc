@@ -1,5 +1,5 @@
-// check_indices: indices, y. Attribute: size.
-// y = indices, if all of them are in [0, size).
+// check_indices: indices, y. Attributes: size, what, allowed.
+// y = indices, if all of them are in [0, size) or in `allowed`.
 
 #include <fmt/core.h>
 
@@ -26,8 +26,12 @@ std::string place_of(std::int64_t i, const Sizes& shape) {
 template <class I>
 class CheckIndices : public KernelInstance {
  public:
-  CheckIndices(Sizes shape, std::int64_t size, std::string what)
-      : shape_(std::move(shape)), count_(elements(shape_)), size_(size), what_(std::move(what)) {}
+  CheckIndices(Sizes shape, std::int64_t size, std::string what, std::vector<std::int64_t> allowed)
+      : shape_(std::move(shape)),
+        count_(elements(shape_)),
+        size_(size),
+        what_(std::move(what)),
+        allowed_(std::move(allowed)) {}
 
   void run(void* const* tensors, void*, device::Device&) override {
     const auto* indices = static_cast<const I*>(tensors[0]);
@@ -37,7 +41,7 @@ class CheckIndices : public KernelInstance {
       all &= is_inside(indices[i]);
       y[i] = indices[i];
     }
-    if (!all) fail_outside(indices);
+    if (!all) check_allowed(indices);
   }
 
  private:
@@ -45,25 +49,40 @@ class CheckIndices : public KernelInstance {
     return static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(size_);
   }
 
-  [[noreturn]] void fail_outside(const I* indices) const {
-    const I* wrong =
-        std::find_if(indices, indices + count_, [&](I index) { return !is_inside(index); });
-    const std::string place = place_of(wrong - indices, shape_);
-    if (!what_.empty()) fail_data(fmt::format("{}, at [{}]", what_, place));
+  void check_allowed(const I* indices) const {
+    const I* wrong = std::find_if(indices, indices + count_, [&](I index) {
+      return !is_inside(index) && std::find(allowed_.begin(), allowed_.end(),
+                                            static_cast<std::int64_t>(index)) == allowed_.end();
+    });
+    if (wrong != indices + count_) {
+      fail_outside(static_cast<std::int64_t>(*wrong), place_of(wrong - indices, shape_));
+    }
+  }
+
+  [[noreturn]] void fail_outside(std::int64_t index, const std::string& place) const {
+    if (!what_.empty()) {
+      std::string what = what_;
+      const std::size_t number = what.find("{}");
+      if (number != std::string::npos) what.replace(number, 2, std::to_string(index));
+      const std::size_t line = std::min(what.find('\n'), what.size());
+      fail_data(what.insert(line, fmt::format(", at [{}]", place)));
+    }
     fail_data(fmt::format(
         "index {} at [{}] is outside [0, {}): there are {} rows\n  hint   look at the ids that "
         "were fed, or make the table larger",
-        static_cast<std::int64_t>(*wrong), place, size_, size_));
+        index, place, size_, size_));
   }
 
   Sizes shape_;
   std::int64_t count_, size_;
   std::string what_;
+  std::vector<std::int64_t> allowed_;
 };
 
 template <class I>
 std::unique_ptr<KernelInstance> make(const Call& call, std::int64_t size) {
-  return std::make_unique<CheckIndices<I>>(call.tensors[0].shape, size, text(call, "what"));
+  return std::make_unique<CheckIndices<I>>(call.tensors[0].shape, size, text(call, "what"),
+                                           integers(call, "allowed"));
 }
 
 }  // namespace

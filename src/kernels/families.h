@@ -17,6 +17,7 @@
 #define TRIREME_LOOP_KERNELS(KERNEL) \
   KERNEL(argsort)                    \
   KERNEL(assign_rows)                \
+  KERNEL(check_finite)               \
   KERNEL(check_indices)              \
   KERNEL(ctc)                        \
   KERNEL(ctc_gradient)               \

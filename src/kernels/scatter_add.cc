@@ -1,5 +1,6 @@
 // scatter_add: indices, updates, y. y = zeros; y[indices[i]] += updates[i], in order of i.
 // scatter_add_nd: the same, where indices[i] is a tuple.
+// If a row has many updates on average, f32 is added in f64 (adds_in_f64 in sums.h).
 
 #include <fmt/core.h>
 
@@ -9,6 +10,7 @@
 #include "base/error.h"
 #include "kernels/call.h"
 #include "kernels/families.h"
+#include "kernels/sums.h"
 
 namespace trireme::kernels {
 
@@ -29,7 +31,11 @@ class ScatterAdd : public KernelInstance {
         updates_(updates),
         none_below_0_(none_below_0) {}
 
-  void run(void* const* tensors, void*, device::Device& device) override {
+  std::size_t workspace_bytes(int) const override {
+    return adds_in_f64<T>(rows_, updates_) ? static_cast<std::size_t>(rows_ * columns_) * 8 : 0;
+  }
+
+  void run(void* const* tensors, void* workspace, device::Device& device) override {
     const auto* indices = static_cast<const I*>(tensors[0]);
     const auto* updates = static_cast<const T*>(tensors[1]);
     auto* y = static_cast<T*>(tensors[2]);
@@ -42,7 +48,15 @@ class ScatterAdd : public KernelInstance {
     const std::int64_t share = (lines + device.threads() - 1) / device.threads();
     const std::int64_t grain = std::max({std::int64_t{1}, share, kMinPerThread / (depth * kLine)});
     device.run(lines, grain, lines > grain, [&](std::int64_t begin, std::int64_t end, int) {
-      add(indices, updates, y, begin * kLine, std::min(columns_, end * kLine));
+      const std::int64_t from = begin * kLine, to = std::min(columns_, end * kLine);
+      if (!adds_in_f64<T>(rows_, updates_)) return add(indices, updates, y, from, to);
+      auto* totals = static_cast<double*>(workspace);
+      add(indices, updates, totals, from, to);
+      for (std::int64_t row = 0; row < rows_; ++row) {
+        for (std::int64_t j = from; j < to; ++j) {
+          y[row * columns_ + j] = static_cast<T>(totals[row * columns_ + j]);
+        }
+      }
     });
   }
 
@@ -69,16 +83,19 @@ class ScatterAdd : public KernelInstance {
     return row;
   }
 
-  void add(const I* indices, const T* updates, T* y, std::int64_t from, std::int64_t to) const {
+  template <class Total>
+  void add(const I* indices, const T* updates, Total* y, std::int64_t from, std::int64_t to) const {
     for (std::int64_t row = 0; row < rows_; ++row) {
-      std::fill(y + row * columns_ + from, y + row * columns_ + to, T{0});
+      std::fill(y + row * columns_ + from, y + row * columns_ + to, Total{0});
     }
     for (std::int64_t i = 0; i < updates_; ++i) {
       const auto tuple = static_cast<std::int64_t>(extents_.size());
       if (none_below_0_ && static_cast<std::int64_t>(indices[i]) < 0) continue;
-      T* target = y + row(indices + i * tuple) * columns_;
+      Total* target = y + row(indices + i * tuple) * columns_;
       const T* update = updates + i * columns_;
-      for (std::int64_t j = from; j < to; ++j) target[j] += update[j];
+      for (std::int64_t j = from; j < to; ++j) {
+        target[j] = sum_of(target[j], static_cast<Total>(update[j]));
+      }
     }
   }
 

@@ -1,12 +1,13 @@
 // scatter_add_along_axis: indices, updates, y. Attribute: axis.
 // y = zeros; y[..., indices[..., i, ...], ...] += updates[..., i, ...] along one axis, in order of
-// i.
+// i. If an element has many updates on average, f32 is added in f64 (adds_in_f64 in sums.h).
 
 #include <fmt/core.h>
 
 #include "base/error.h"
 #include "kernels/families.h"
 #include "kernels/lines.h"
+#include "kernels/sums.h"
 
 namespace trireme::kernels {
 
@@ -19,20 +20,39 @@ class ScatterAddAlongAxis : public KernelInstance {
  public:
   ScatterAddAlongAxis(const Lines& from, const Lines& to) : from_(from), to_(to) {}
 
-  void run(void* const* tensors, void*, device::Device& device) override {
+  std::size_t workspace_bytes(int threads) const override {
+    if (!adds_in_f64<T>(to_.length, from_.length)) return 0;
+    return static_cast<std::size_t>(threads) * static_cast<std::size_t>(to_.length) * 8;
+  }
+
+  void run(void* const* tensors, void* workspace, device::Device& device) override {
     const auto* indices = static_cast<const I*>(tensors[0]);
     const auto* updates = static_cast<const T*>(tensors[1]);
     auto* y = static_cast<T*>(tensors[2]);
     run_lines(to_.count, from_.length + to_.length, device,
-              [&](std::int64_t begin, std::int64_t end, int) {
-                for (std::int64_t i = begin; i < end; ++i) add(indices, updates, y, i);
+              [&](std::int64_t begin, std::int64_t end, int thread) {
+                for (std::int64_t i = begin; i < end; ++i) {
+                  T* target = y + to_.first(i);
+                  if (!adds_in_f64<T>(to_.length, from_.length)) {
+                    add(indices, updates, i, target, to_.stride);
+                    continue;
+                  }
+                  auto* totals = static_cast<double*>(workspace) + thread * to_.length;
+                  add(indices, updates, i, totals, 1);
+                  for (std::int64_t j = 0; j < to_.length; ++j) {
+                    target[j * to_.stride] = static_cast<T>(totals[j]);
+                  }
+                }
               });
   }
 
  private:
-  void add(const I* indices, const T* updates, T* y, std::int64_t line) const {
-    const std::int64_t first = from_.first(line), target = to_.first(line);
-    for (std::int64_t j = 0; j < to_.length; ++j) y[target + j * to_.stride] = T{0};
+  // y has a number every `stride` places.
+  template <class Total>
+  void add(const I* indices, const T* updates, std::int64_t line, Total* y,
+           std::int64_t stride) const {
+    const std::int64_t first = from_.first(line);
+    for (std::int64_t j = 0; j < to_.length; ++j) y[j * stride] = Total{0};
     for (std::int64_t j = 0; j < from_.length; ++j) {
       const std::int64_t at = first + j * from_.stride;
       const auto place = static_cast<std::int64_t>(indices[at]);
@@ -42,8 +62,8 @@ class ScatterAddAlongAxis : public KernelInstance {
                         "were fed",
                         kName, place, to_.length));
       }
-      T& sum = y[target + place * to_.stride];
-      sum = static_cast<T>(sum + updates[at]);
+      Total& sum = y[place * stride];
+      sum = sum_of(sum, static_cast<Total>(updates[at]));
     }
   }
 

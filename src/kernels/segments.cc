@@ -13,6 +13,7 @@
 #include "kernels/call.h"
 #include "kernels/families.h"
 #include "kernels/segments.h"
+#include "kernels/sums.h"
 
 namespace trireme::kernels {
 
@@ -107,17 +108,9 @@ class SegmentSum : public OverSegments {
     auto* y = static_cast<T*>(tensors[2]);
     for_each("segment_sum", static_cast<const std::int64_t*>(tensors[1]), device,
              [&](std::int64_t i, std::int64_t from, std::int64_t to) {
-               add(x, from, to, y + i * columns_);
+               const auto line = [&](std::int64_t k) { return x + (from + k) * columns_; };
+               add_lines(to - from, columns_, line, y + i * columns_);
              });
-  }
-
- private:
-  void add(const T* x, std::int64_t from, std::int64_t to, T* y) const {
-    std::fill(y, y + columns_, T{0});
-    for (std::int64_t row = from; row < to; ++row) {
-      const T* line = x + row * columns_;
-      for (std::int64_t j = 0; j < columns_; ++j) y[j] = static_cast<T>(y[j] + line[j]);
-    }
   }
 };
 

@@ -1,6 +1,6 @@
 // sum_rows: rows, values, distinct, sums.
 // `distinct` has the distinct numbers in `rows` in ascending order, then -1. `sums` has the sum of
-// the values of each, added in order.
+// the values of each, added in order as sums.h says.
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 
 #include "kernels/call.h"
 #include "kernels/families.h"
+#include "kernels/sums.h"
 
 namespace trireme::kernels {
 
@@ -63,7 +64,10 @@ class SumRows : public KernelInstance {
     const std::int64_t grain = std::max<std::int64_t>(1, kMinPerThread / (columns_ + 1));
     device.run(count_, grain, count_ > grain, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t k = begin; k < std::min(end, found); ++k) {
-        add(sorted + starts[k], sorted + starts[k + 1], values, sums + k * columns_);
+        const auto line = [&](std::int64_t i) {
+          return values + sorted[starts[k] + i].at * columns_;
+        };
+        add_lines(starts[k + 1] - starts[k], columns_, line, sums + k * columns_);
       }
       const std::int64_t rest = std::clamp(found, begin, end);
       std::fill(sums + rest * columns_, sums + end * columns_, T{0});
@@ -94,14 +98,6 @@ class SumRows : public KernelInstance {
     starts[found] = kept_;
     std::fill(distinct + found, distinct + count_, -1);
     return found;
-  }
-
-  void add(const Entry* begin, const Entry* end, const T* values, T* sum) const {
-    std::copy_n(values + begin->at * columns_, columns_, sum);
-    for (const Entry* entry = begin + 1; entry < end; ++entry) {
-      const T* value = values + entry->at * columns_;
-      for (std::int64_t j = 0; j < columns_; ++j) sum[j] += value[j];
-    }
   }
 
   std::int64_t count_, columns_;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "nn/layer.h"
+#include "nn/windows.h"
 #include "trireme/nn.h"
 
 namespace trireme::nn {
@@ -101,6 +102,24 @@ Value tanh(const Value& x, SourceLocation where) {
 Value sigmoid(const Value& x, SourceLocation where) {
   const LocationScope at(x, "sigmoid", where);
   return trireme::sigmoid(x);
+}
+
+double gain_of(const Activation& activation) {
+  using Function = Value (*)(const Value&, SourceLocation);
+  if (const auto* leaky = activation.target<LeakyRelu>()) {
+    return std::sqrt(2 / (1 + leaky->slope * leaky->slope));
+  }
+  const auto* function = activation.target<Function>();
+  if (function == nullptr) return std::sqrt(2.0);
+  if (*function == tanh) return 5.0 / 3;
+  if (*function == leaky_relu) return gain_of(LeakyRelu{});
+  const bool is_one = *function == identity || *function == sigmoid || *function == hard_sigmoid;
+  return is_one ? 1 : std::sqrt(2.0);
+}
+
+Initializer weight_init(const std::optional<Initializer>& given, const Activation& activation) {
+  if (given) return *given;
+  return activation ? kaiming_uniform(gain_of(activation)) : xavier_uniform();
 }
 
 Activation find_activation(std::string_view name) {

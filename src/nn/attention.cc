@@ -54,7 +54,9 @@ Value masked(LocationScope& at, Value scores, const ScaledDotProductOptions& opt
   if (options.causal) allow(causal_mask(at, shape));
   if (options.key_mask) allow(broadcast_key_mask(options.key_mask, scores));
   if (options.mask && options.mask.dtype() == boolean) allow(options.mask);
-  if (options.mask && options.mask.dtype() != boolean) scores = scores + options.mask;
+  if (options.mask && options.mask.dtype() != boolean) {
+    scores = maximum(scores + options.mask, kMaskedScore);
+  }
   if (allowed) scores = trireme::where(allowed, scores, kMaskedScore);
   if (scores.shape() != shape) {
     fail_layer(

@@ -1,6 +1,7 @@
 #include "trireme/convolution.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/error.h"
@@ -58,12 +59,11 @@ void check(Layer& layer, const Options& options, const Geometry& g, std::int64_t
 // Returns the weight [rows, columns, window] in the form of the ops.
 template <class Options>
 Value weight_of(Layer& layer, const Value& x, const Options& options, const Geometry& g,
-                std::int64_t rows, std::int64_t columns) {
+                std::int64_t rows, std::int64_t columns, const Initializer& initializer) {
   const Shape image{rows, columns, g.kernel.height, g.kernel.width};
   const Shape shape = g.line ? Shape{rows, columns, g.kernel.width} : image;
-  const Value weight = layer.parameter("weight", x.dtype(), shape,
-                                       weight_init(options.weight_init, options.activation), true,
-                                       options.weight_settings);
+  const Value weight =
+      layer.parameter("weight", x.dtype(), shape, initializer, true, options.weight_settings);
   return g.line ? reshape(weight, {.shape = image}) : weight;
 }
 
@@ -84,7 +84,8 @@ Value convolve(Layer& layer, const Value& x, const Options& options, const Geome
                SourceLocation where) {
   const std::int64_t in = x.dim(1).constant();
   check(layer, options, g, in, "channels");
-  const Value weight = weight_of(layer, x, options, g, options.channels, in / options.groups);
+  const Value weight = weight_of(layer, x, options, g, options.channels, in / options.groups,
+                                 weight_init(options.weight_init, options.activation));
   const Value y = trireme::conv2d(
       x, weight,
       {.stride = list(g.stride),
@@ -109,6 +110,20 @@ std::int64_t transposed_size(Layer& layer, std::int64_t size, std::int64_t kerne
   return result;
 }
 
+// With a stride s, one result sums up a share 1 / s^2 of the window of every input channel.
+template <class Options>
+Initializer transposed_init(const Options& options, const Geometry& g, std::int64_t in) {
+  if (options.weight_init) return *options.weight_init;
+  const auto window = static_cast<double>(g.kernel.height * g.kernel.width);
+  const auto steps = static_cast<double>(g.stride.height * g.stride.width);
+  const auto groups = static_cast<double>(options.groups);
+  const double fan_in = std::max(1.0, static_cast<double>(in) / groups * window / steps);
+  const double fan_out = static_cast<double>(options.channels) / groups * window;
+  const double gain = gain_of(options.activation);
+  const double variance = options.activation ? gain * gain / fan_in : 2 / (fan_in + fan_out);
+  return uniform(-std::sqrt(3 * variance), std::sqrt(3 * variance));
+}
+
 template <class Options>
 Value convolve_transposed(Layer& layer, const Value& x, const Options& options, const Geometry& g,
                           const Pair& extra, SourceLocation where) {
@@ -126,7 +141,8 @@ Value convolve_transposed(Layer& layer, const Value& x, const Options& options, 
               transposed_size(layer, size.width, g.kernel.width, g.stride.width, g.dilation.width,
                               g.padding.left + g.padding.right, extra.width)};
   }
-  const Value weight = weight_of(layer, x, options, g, in, options.channels / options.groups);
+  const Value weight = weight_of(layer, x, options, g, in, options.channels / options.groups,
+                                 transposed_init(options, g, in));
   const Value y = conv2d_input_gradient(
       x, weight,
       {.size = list(result),
@@ -141,11 +157,6 @@ Value convolve_transposed(Layer& layer, const Value& x, const Options& options, 
 
 const char* const kImageHint =
     "reshape it to [batch, channels, height, width]; only the batch may be a symbol";
-
-Initializer weight_init(const std::optional<Initializer>& given, const Activation& activation) {
-  if (given) return *given;
-  return activation ? kaiming_uniform() : xavier_uniform();
-}
 
 std::vector<std::int64_t> list(const Pair& pair) { return {pair.height, pair.width}; }
 

@@ -139,6 +139,18 @@ Value clamp(const Value& x, double low, double high, SourceLocation where) {
   return high == kInfinity ? y : minimum(y, high);
 }
 
+// The root of the inner where() is never of 0, where its gradient is infinite.
+Value norm(const Value& x, const NormOptions& options, SourceLocation where) {
+  const nn::LocationScope at(x, "norm", where);
+  if (!is_arithmetic_float(x.dtype())) nn::fail_layer("norm", "x must be f32 or f64", "", x);
+  const Value wide = x.dtype() == f64 ? x : cast(x, {.dtype = f64});
+  const Value squares = sum(wide * wide, {.axes = options.axes, .keep = options.keep});
+  const Value is_zero = trireme::equal(squares, 0.0);
+  const Value root = sqrt(trireme::where(is_zero, 1.0, squares));
+  const Value result = trireme::where(is_zero, 0.0, root);
+  return x.dtype() == f64 ? result : cast(result, {.dtype = x.dtype()});
+}
+
 Value one_hot(const Value& labels, std::int64_t depth, DType dtype, SourceLocation where) {
   nn::LocationScope at(labels, "one_hot", where);
   if (!is_integer(labels.dtype())) {

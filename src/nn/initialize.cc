@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/philox.h"
 #include "nn/random.h"
 
 namespace trireme::nn {
@@ -30,12 +31,6 @@ Fans fans_of(const std::vector<std::int64_t>& shape) {
 double number(const Initializer& initializer, const char* name, double fallback) {
   if (!has_attribute(initializer.attributes, name)) return fallback;
   return get_attribute<double>(initializer.attributes, name);
-}
-
-std::uint64_t stream_of(const std::string& name) {
-  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
 }
 
 using Numbers = std::vector<double>;
@@ -116,6 +111,13 @@ bool fill(Span v, const Initializer& init, const std::vector<std::int64_t>& shap
     fill_uniform(v, random, -root3 * kaiming, root3 * kaiming);
   } else if (name == "kaiming_normal") {
     fill_normal(v, random, 0, kaiming);
+  } else if (name == "values") {
+    const auto& given = get_attribute<Numbers>(init.attributes, "values");
+    if (given.size() != v.size()) {
+      fail_usage("the initializer values has " + std::to_string(given.size()) + " numbers for " +
+                 std::to_string(v.size()) + " elements");
+    }
+    std::copy(given.begin(), given.end(), v.begin());
   } else if (name == "orthogonal") {
     fill_orthogonal(v, random, shape.empty() ? 1 : shape[0], gain);
   } else {
@@ -138,10 +140,10 @@ Tensor initialize(const ir::Parameter& parameter, std::uint64_t seed) {
   if (init.name == "constant" && number(init, "value", 0) == 0) return Tensor(type.dtype, shape);
   Tensor wide(DType::f64, shape);
   const Span numbers(wide.data<double>(), static_cast<std::size_t>(wide.elements()));
-  if (!fill(numbers, init, shape, Random(seed, stream_of(parameter.name())))) {
-    const std::string near =
-        nearest(init.name, {"constant", "uniform", "normal", "truncated_normal", "xavier_uniform",
-                            "xavier_normal", "kaiming_uniform", "kaiming_normal", "orthogonal"});
+  if (!fill(numbers, init, shape, Random(seed, stream_named(parameter.name())))) {
+    const std::string near = nearest(
+        init.name, {"constant", "uniform", "normal", "truncated_normal", "xavier_uniform",
+                    "xavier_normal", "kaiming_uniform", "kaiming_normal", "orthogonal", "values"});
     fail_usage(what + ": there is no initializer " + init.name +
                (near.empty() ? "" : "; did you mean " + near + "?"));
   }

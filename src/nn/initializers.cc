@@ -1,5 +1,7 @@
 #include "trireme/nn.h"
 
+#include <utility>
+
 namespace trireme::nn {
 
 Initializer constant(double value) { return {"constant", {{"value", value}}}; }
@@ -16,6 +18,9 @@ Initializer xavier_uniform(double gain) { return {"xavier_uniform", {{"gain", ga
 Initializer xavier_normal(double gain) { return {"xavier_normal", {{"gain", gain}}}; }
 Initializer kaiming_uniform(double gain) { return {"kaiming_uniform", {{"gain", gain}}}; }
 Initializer kaiming_normal(double gain) { return {"kaiming_normal", {{"gain", gain}}}; }
+Initializer values(std::vector<double> numbers) {
+  return {"values", {{"values", std::move(numbers)}}};
+}
 Initializer orthogonal(double gain) { return {"orthogonal", {{"gain", gain}}}; }
 
 }  // namespace trireme::nn

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/philox.h"
 #include "trireme/ops.h"
 
 namespace trireme::nn {
@@ -49,11 +50,7 @@ void Layer::require(bool holds, const std::string& message, const std::string& h
 }
 
 std::int64_t stream_of(const Layer& layer) {
-  std::uint64_t stream = 14695981039346656037u;  // FNV-1a
-  for (const char c : layer.builder().layer()) {
-    stream = (stream ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  }
-  return static_cast<std::int64_t>(stream >> 1);
+  return static_cast<std::int64_t>(stream_named(layer.builder().layer()) >> 1);
 }
 
 void fail_layer(const char* what, const std::string& message, const std::string& hint,

@@ -1,5 +1,7 @@
 #include "nn/losses.h"
 
+#include <cmath>
+
 #include "nn/layer.h"
 #include "trireme/nn.h"
 
@@ -52,9 +54,17 @@ void require_labels(const char* what, const Value& logits, const Value& label) {
   const int rank = logits.rank();
   const Shape expected(logits.shape().begin(), logits.shape().end() - (rank > 0 ? 1 : 0));
   if (rank > 0 && is_integer(label.dtype()) && label.shape() == expected) return;
+  std::string hint;
+  if (label.rank() == rank) {
+    const bool one_hot = rank > 0 && label.shape() == logits.shape() && label.dim(-1) != Dim(1);
+    hint = one_hot ? "these are one-hot labels: argmax(label, {.axes = {-1}}) gives the integers"
+                   : "reshape the labels to " + str(expected);
+  } else if (is_arithmetic_float(label.dtype()) && label.shape() == expected) {
+    hint = "cast the labels to i64";
+  }
   fail_layer(
       what, "logits [..., classes] need integer labels [...]: " + logits.str() + ", " + label.str(),
-      label.rank() == rank ? "reshape the labels to " + str(expected) : "", logits);
+      hint, logits);
 }
 
 std::int64_t require_table(Layer& layer, const Value& hidden, const Value& label,
@@ -79,6 +89,18 @@ void require_option(bool holds, const char* what, const std::string& message, co
   if (!holds) fail_layer(what, message, "", x);
 }
 
+Value checked_labels(const Value& label, const Dim& classes,
+                     const std::optional<std::int64_t>& ignore_index) {
+  if (!classes.is_constant()) return label;
+  std::vector<std::int64_t> allowed;
+  if (ignore_index) allowed.push_back(*ignore_index);
+  const std::string count = std::to_string(classes.constant());
+  return check_indices(label, {.size = classes.constant(),
+                               .what = "label {} is outside [0, " + count + "), for " + count +
+                                       " classes\n  hint   look at the labels that were fed",
+                               .allowed = allowed});
+}
+
 Value label_mask(LocationScope& at, const Value& logits, const Value& label) {
   const int rank = logits.rank();
   const std::int64_t last = rank - 1;
@@ -87,30 +109,85 @@ Value label_mask(LocationScope& at, const Value& logits, const Value& label) {
   return equal(spread(label, logits, axes_but(rank - 1, rank)), classes);
 }
 
+Value reduced(const Value& losses, const Value& weights, Reduction reduction) {
+  if (reduction == Reduction::none) return losses;
+  if (reduction == Reduction::sum) return sum(losses);
+  if (!weights) return mean(losses);
+  const Value total = sum(losses), weight = sum(weights);
+  const Value has_any = 0.0 < weight;
+  return trireme::where(has_any, total / trireme::where(has_any, weight, 1.0), 0.0);
+}
+
+namespace {
+
+void check(const Value& logits, const CrossEntropyOptions& options) {
+  const auto require = [&](bool holds, const std::string& message) {
+    if (!holds) fail_layer("cross_entropy", message, "", logits);
+  };
+  require(options.label_smoothing >= 0 && options.label_smoothing < 1,
+          "label_smoothing must be in [0, 1)");
+  if (options.class_weights.empty()) return;
+  require(logits.dim(-1) == Dim(static_cast<std::int64_t>(options.class_weights.size())),
+          "there are " + std::to_string(options.class_weights.size()) + " class weights for " +
+              logits.dim(-1).str() + " classes");
+  for (const double weight : options.class_weights) {
+    require(
+        weight >= 0 && std::isfinite(weight),
+        "a class weight must be a finite number, at least 0, but one is " + std::to_string(weight));
+  }
+}
+
+// The weight of each class along the last axis of the logits; empty if all are 1.
+Value class_weights(const Value& logits, const CrossEntropyOptions& options,
+                    const SourceLocation& where) {
+  if (options.class_weights.empty()) return {};
+  Layer layer(logits, "cross_entropy", "", where);
+  const Value weights = layer.parameter("class_weights", logits.dtype(), {logits.dim(-1)},
+                                        values(options.class_weights), /*trainable=*/false);
+  return spread(weights, logits, {logits.rank() - 1});
+}
+
+}  // namespace
+
 // A comparison with the class numbers selects the label's logarithm without a gather and without a
 // scatter in the gradient, so that it stays one fused kernel.
-Value cross_entropy(const Value& logits, const Value& label, CrossEntropyOptions options,
+Value cross_entropy(const Value& logits, const Value& label, const CrossEntropyOptions& options,
                     SourceLocation where) {
   LocationScope at(logits, "cross_entropy", where);
   const LocationScope at_label(label, "cross_entropy", where);
   require_labels("cross_entropy", logits, label);
-  const double smoothing = options.label_smoothing;
-  if (!(smoothing >= 0 && smoothing < 1)) {
-    fail_layer("cross_entropy", "label_smoothing must be in [0, 1)", "", logits);
-  }
+  check(logits, options);
+  const Value checked = checked_labels(label, logits.dim(-1), options.ignore_index);
   const std::int64_t last = logits.rank() - 1;
+  const Value of_class = class_weights(logits, options, where);
   const Value logs = log_softmax(logits, -1, where);
-  const Value picked =
-      sum(trireme::where(label_mask(at, logits, label), logs, 0.0), {.axes = {last}});
-  if (smoothing == 0) return -picked;
-  return picked * (smoothing - 1) - mean(logs, {.axes = {last}}) * smoothing;
+  const Value mask = label_mask(at, logits, checked);
+  const Value weighted = of_class ? logs * of_class : logs;
+  const Value picked = sum(trireme::where(mask, weighted, 0.0), {.axes = {last}});
+  const double smoothing = options.label_smoothing;
+  Value loss = smoothing == 0
+                   ? -picked
+                   : picked * (smoothing - 1) - mean(weighted, {.axes = {last}}) * smoothing;
+  Value weight;
+  if (of_class) weight = sum(trireme::where(mask, of_class, 0.0), {.axes = {last}});
+  if (options.ignore_index) {
+    const Value kept = not_equal(checked, static_cast<double>(*options.ignore_index));
+    loss = trireme::where(kept, loss, 0.0);
+    weight = weight ? trireme::where(kept, weight, 0.0) : cast(kept, {.dtype = loss.dtype()});
+  }
+  return reduced(loss, weight, options.reduction);
 }
 
 // t softplus(-x) + (1 - t) softplus(x) neither overflows nor cancels.
-Value binary_cross_entropy_with_logits(const Value& x, const Value& target, SourceLocation where) {
+Value binary_cross_entropy_with_logits(const Value& x, const Value& target,
+                                       BinaryCrossEntropyOptions options, SourceLocation where) {
   const LocationScope at(x, "binary_cross_entropy_with_logits", where);
   require_same("binary_cross_entropy_with_logits", x, target);
-  return target * softplus(-x, where) + (1.0 - target) * softplus(x, where);
+  require_option(options.pos_weight >= 0, "binary_cross_entropy_with_logits",
+                 "pos_weight must not be negative", x);
+  const Value share = options.pos_weight == 1 ? target : target * options.pos_weight;
+  return reduced(share * softplus(-x, where) + (1.0 - target) * softplus(x, where), {},
+                 options.reduction);
 }
 
 Value mse(const Value& x, const Value& target, SourceLocation where) {

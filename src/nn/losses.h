@@ -3,9 +3,11 @@
 // Code that the losses share.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "nn/layer.h"
+#include "trireme/loss.h"
 
 namespace trireme::nn {
 
@@ -25,6 +27,13 @@ struct RowNames {
 // rows, and bias is [rows] or empty. Returns the number of rows.
 std::int64_t require_table(Layer& layer, const Value& hidden, const Value& label,
                            const Value& weight, const Value& bias, const RowNames& rows);
+
+// Returns the labels after a check at run time: Error(data) for one outside [0, classes) that is
+// not `ignore_index`. A symbolic number of classes is not checked.
+Value checked_labels(const Value& label, const Dim& classes,
+                     const std::optional<std::int64_t>& ignore_index = {});
+// Applies the reduction. `weights` are those of the losses; empty: 1 each.
+Value reduced(const Value& losses, const Value& weights, Reduction reduction);
 
 // Returns booleans with the logits' shape: whether an element belongs to the label. A comparison
 // selects the label's element without a gather and without a scatter in the gradient, so that it

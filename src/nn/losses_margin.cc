@@ -48,7 +48,7 @@ Value multi_class_hinge(const Value& logits, const Value& label, MultiClassHinge
   LocationScope at(logits, "multi_class_hinge", where);
   require_labels("multi_class_hinge", logits, label);
   const int rank = logits.rank();
-  const Value is_label = label_mask(at, logits, label);
+  const Value is_label = label_mask(at, logits, checked_labels(label, logits.dim(-1)));
   const Value of_label = last_sum(trireme::where(is_label, logits, 0.0));
   const Value shortfall =
       maximum(logits - spread(of_label, logits, axes_but(rank - 1, rank)) + options.margin, 0.0);

@@ -47,7 +47,7 @@ struct Corrected {
 Corrected corrected_logits(const Value& hidden, const Value& label, const Table& table,
                            const Value& drawn, Sampler sampler) {
   const std::int64_t samples = drawn.dim(0).constant();
-  const Value ids = concat({drawn, label}, {.axis = 0});
+  const Value ids = concat({drawn, checked_labels(label, table.classes)}, {.axis = 0});
   const Value rows = gather(table.weight, ids);
   const Value expected =
       log_probability(ids, sampler, table.classes) + std::log(static_cast<double>(samples));

@@ -42,7 +42,8 @@ ClassPath given_tree_path(Layer& layer, const Value& label,
                     options.code.shape() == options.path.shape(),
                 "path and code must be i64[classes, depth], but are " + options.path.str() +
                     " and " + options.code.str());
-  return {gather(options.path, label), gather(options.code, label)};
+  const Value checked = checked_labels(label, options.path.dim(0));
+  return {gather(options.path, checked), gather(options.code, checked)};
 }
 
 }  // namespace
@@ -55,8 +56,10 @@ Value hierarchical_softmax(const Value& hidden, const Value& label, const Value&
   const std::int64_t nodes =
       require_table(layer, hidden, label, weight, bias, {"inner nodes", "nodes"});
   layer.require(nodes >= 1, "there must be at least one inner node");
-  const ClassPath class_path = options.path || options.code ? given_tree_path(layer, label, options)
-                                                            : complete_tree_path(label, nodes + 1);
+  const ClassPath class_path =
+      options.path || options.code
+          ? given_tree_path(layer, label, options)
+          : complete_tree_path(checked_labels(label, nodes + 1), nodes + 1);
   const Value nodes_on_path = maximum(class_path.path, 0.0);
   Value z = sum(gather(weight, nodes_on_path) * unsqueeze(hidden, 1), {.axes = {2}});
   if (bias) z = z + gather(bias, nodes_on_path);

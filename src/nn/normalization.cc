@@ -1,21 +1,32 @@
+#include <functional>
 #include <string>
 
 #include "nn/layer.h"
+#include "nn/updates.h"
 #include "trireme/nn.h"
 
 namespace trireme::nn {
 namespace {
 
+// Without the reduced axes. The mean is shift + rest, and the variance is biased.
 struct Moments {
-  Value mean, variance;  // biased; without the reduced axes
+  Value shift, rest, variance;
 };
 
-// Uses two passes, so that a large mean does not cancel the variance.
+// In f32 a large mean would cancel the variance, and its rounding error would move the result. So
+// all numbers are shifted by a first mean, which is a constant for the gradient, and the small mean
+// of the shifted numbers corrects its error: Chan, Golub and LeVeque, "Algorithms for computing the
+// sample variance", 1983. `shifted` is x - shift.
+Moments moments(const Value& shift, const Value& shifted, const std::function<Value(Value)>& mean) {
+  const Value rest = mean(shifted);
+  return {shift, rest, maximum(mean(shifted * shifted) - rest * rest, 0.0)};
+}
+
 Moments moments(const Value& x, const std::vector<std::int64_t>& axes,
                 const std::vector<std::int64_t>& kept) {
-  const Value center = mean(x, {.axes = axes});
-  const Value d = x - spread(center, x, kept);
-  return {center, mean(d * d, {.axes = axes})};
+  const Value shift = stop_gradient(mean(x, {.axes = axes}));
+  return moments(shift, x - spread(shift, x, kept),
+                 [&](const Value& v) { return mean(v, {.axes = axes}); });
 }
 
 // Updates running += momentum * (now - running), in training only. A batch of no elements has no
@@ -41,8 +52,11 @@ Value group_mean(const Value& x, std::int64_t groups) {
 // Only means over the window read the images, so images may have any layout.
 Value normalize_groups(Layer& layer, const Value& x, std::int64_t groups, double epsilon,
                        bool affine) {
-  const Value d = x - spread(group_mean(x, groups), x, {0, 1});
-  Value y = d * spread(rsqrt(group_mean(d * d, groups) + epsilon), x, {0, 1});
+  const Value shift = stop_gradient(group_mean(x, groups));
+  const Value d = x - spread(shift, x, {0, 1});
+  const Moments group = moments(shift, d, [&](const Value& v) { return group_mean(v, groups); });
+  Value y =
+      (d - spread(group.rest, x, {0, 1})) * spread(rsqrt(group.variance + epsilon), x, {0, 1});
   if (!affine) return y;
   const Shape channels{x.dim(1)};
   y = y * spread(layer.parameter("weight", x.dtype(), channels, ones()), x, {1});
@@ -82,18 +96,19 @@ Value batch_norm(const Value& x, BatchNormOptions options, SourceLocation where)
       layer.parameter("running_var", x.dtype(), channels, ones(), /*trainable=*/false);
 
   const Moments batch = moments(x, axes, {1});
-  const Value center = when_training(batch.mean, running_mean);
+  const Value shift = when_training(batch.shift, running_mean);
+  const Value rest = when_training(batch.rest, zero_like(batch.rest));
   const Value variance = when_training(batch.variance, running_var);
   Value scale = rsqrt(variance + options.epsilon);
   if (options.affine) scale = scale * layer.parameter("weight", x.dtype(), channels, ones());
-  Value y = (x - spread(center, x, {1})) * spread(scale, x, {1});
+  Value y = (x - spread(shift, x, {1}) - spread(rest, x, {1})) * spread(scale, x, {1});
   if (options.affine) {
     y = y + spread(layer.parameter("bias", x.dtype(), channels, zeros()), x, {1});
   }
 
   const Value count = dim_size(x, {.axes = axes, .dtype = x.dtype()});
   const Value unbiased = batch.variance * (count / maximum(count - 1.0, 1.0));
-  update_running(running_mean, batch.mean, count, options.momentum);
+  update_running(running_mean, batch.shift + batch.rest, count, options.momentum);
   update_running(running_var, unbiased, count, options.momentum);
   return y;
 }
@@ -111,7 +126,7 @@ Value layer_norm(const Value& x, LayerNormOptions options, SourceLocation where)
   }
   layer.require(is_constant(shape), "the axes to normalize must have a constant size");
   const Moments row = moments(x, axes, kept);
-  const Value d = x - spread(row.mean, x, kept);
+  const Value d = x - spread(row.shift, x, kept) - spread(row.rest, x, kept);
   Value y = d * spread(rsqrt(row.variance + options.epsilon), x, kept);
   if (options.affine) {
     y = y * layer.parameter("weight", x.dtype(), shape, ones());

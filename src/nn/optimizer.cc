@@ -11,7 +11,7 @@
 namespace trireme::nn {
 namespace {
 
-constexpr const char* kLayer = "optimizer";
+constexpr const char* kLayer = ir::kOptimizerLayer;
 
 template <class Options, class... Others>
 constexpr bool is_one_of = (std::is_same_v<Options, Others> || ...);
@@ -33,7 +33,12 @@ template <class Options>
 void check(const Options& o) {
   require(o.clip.value >= 0 && o.clip.norm >= 0 && o.clip.global_norm >= 0,
           "limits of gradients must not be negative");
-  require(std::isfinite(o.learning_rate.rate), "the learning rate must be a finite number");
+  const auto is_rate = [](double rate) { return std::isfinite(rate) && rate >= 0; };
+  require(is_rate(o.learning_rate.rate), "the learning rate must be a finite number, at least 0");
+  require(is_rate(o.learning_rate.factor) && is_rate(o.learning_rate.last) &&
+              is_rate(o.learning_rate.power),
+          "the factor, the last rate and the power of a schedule must be finite numbers, at least "
+          "0");
   const auto in_range = [](double keep) { return keep >= 0 && keep < 1; };
   if constexpr (requires { o.beta2; }) {
     require(in_range(o.beta1) && in_range(o.beta2), "beta1 and beta2 must be in [0, 1)");
@@ -56,6 +61,9 @@ void check(const Options& o) {
 
 void check(const UpdateOptions& options) {
   require(options.accumulate >= 1, "accumulate must be at least 1");
+  const Value& weight = options.accumulate_weight;
+  require(!weight || (weight.rank() == 0 && weight.dtype() != boolean && !is_half(weight.dtype())),
+          "accumulate_weight must be a numeric scalar");
   require(options.l1 >= 0 && options.l2 >= 0, "l1 and l2 must not be negative");
 }
 
@@ -111,20 +119,32 @@ Slot slot_of(ir::Program& program, const Value& parameter, const Gradient& gradi
 }  // namespace
 
 void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
-                   const std::vector<Value>& gradients, const UpdateOptions& options) {
+                   const std::vector<Value>& gradients, const UpdateOptions& options,
+                   SourceLocation where) {
   std::vector<Gradient> dense;
   for (const Value& gradient : gradients) dense.push_back({gradient});
-  apply_updates(optimizer, parameters, dense, options);
+  apply_updates(optimizer, parameters, dense, options, where);
+}
+
+void require_no_updates(const ir::Program& program) {
+  const std::string place = ir::place_of_updates(program);
+  if (place.empty()) return;
+  fail_usage("minimize: the Program \"" + program.name + "\" has updates already, made " + place +
+             "\n  hint   minimize the sum of the losses once, or build a second Program");
 }
 
 void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
-                   const std::vector<Gradient>& gradients, const UpdateOptions& options) {
+                   const std::vector<Gradient>& gradients, const UpdateOptions& options,
+                   SourceLocation where) {
   if (parameters.empty()) return;
   if (parameters.size() != gradients.size()) {
     fail_usage("apply_updates: there must be one gradient for each parameter");
   }
   check(options);
   ir::Program& program = *parameters.front().get()->program;
+  require_no_updates(program);
+  const ir::Location call = program.builder().locate(where);
+  program.updates_at = "at " + call.file + ":" + std::to_string(call.line);
   const ir::Builder::LayerGuard scope(program.builder(), kLayer);
   std::visit(
       [&](const auto& rule) {

@@ -16,9 +16,9 @@ Updates::Updates(ir::Program& program, const Schedule& schedule, const UpdateOpt
   }
 }
 
-Value Updates::counter(const char* name) const {
-  return Value(program_.add_parameter(std::string("optimizer.") + name,
-                                      ir::Type{DType::i64, {}, ""}, zeros(), /*trainable=*/false,
+Value Updates::counter(const char* name, DType dtype) const {
+  return Value(program_.add_parameter(std::string("optimizer.") + name, ir::Type{dtype, {}, ""},
+                                      zeros(), /*trainable=*/false,
                                       ir::Location{"", 0, "optimizer"}));
 }
 
@@ -27,6 +27,11 @@ void Updates::count_batches() {
   const Value next = batches + 1.0;
   due_ = next >= static_cast<double>(options_.accumulate);
   assign(batches, trireme::where(due_, zero_like(next), next));
+  if (!options_.accumulate_weight) return;
+  const Value sum = counter("weight", DType::f64);
+  weight_ = cast(options_.accumulate_weight, {.dtype = DType::f64});
+  total_weight_ = sum + weight_;
+  assign(sum, trireme::where(due_, zero_like(total_weight_), total_weight_));
 }
 
 void Updates::count_updates() {
@@ -68,8 +73,14 @@ Value Updates::state(const Slot& slot, const char* suffix, double initial) const
 void Updates::accumulate(Slot& slot) const {
   if (!due_) return;
   const Value sum = state(slot, "gradient");
-  const Value next = sum + slot.g;
-  slot.g = next * (1.0 / options_.accumulate);
+  const Value next = sum + (weight_ ? slot.g * as(weight_, slot.g) : slot.g);
+  if (weight_) {
+    const Value has_any = 0.0 < total_weight_;
+    const Value divisor = trireme::where(has_any, total_weight_, 1.0);
+    slot.g = next * as(trireme::where(has_any, 1.0 / divisor, 0.0), slot.g);
+  } else {
+    slot.g = next * (1.0 / options_.accumulate);
+  }
   assign(sum, trireme::where(due_, zero_like(next), next));
 }
 
@@ -147,9 +158,11 @@ Value squared_norm(const Value& g) {
   return sum(wide * wide);
 }
 
-// Returns the factor, at most 1, that reduces the norm of a gradient to `limit`.
-Value shrink(const Value& squared_norm, double limit) {
-  return minimum(limit / (sqrt(squared_norm) + 1e-6), 1.0);
+// Returns the factor, at most 1, that reduces the norm of a gradient to `limit`. A norm that is not
+// finite is an error before any parameter changes.
+Value shrink(const Value& squared_norm, double limit, const char* what) {
+  const Value norm = check_finite(sqrt(squared_norm), {.what = what});
+  return minimum(limit / (norm + 1e-6), 1.0);
 }
 
 }  // namespace
@@ -159,13 +172,16 @@ void clip(std::vector<Slot>& slots, const Clip& limits) {
   for (Slot& slot : slots) {
     Value& g = slot.g;
     if (limits.value > 0) g = minimum(maximum(g, -limits.value), limits.value);
-    if (limits.norm > 0) g = g * Updates::as(shrink(squared_norm(g), limits.norm), g);
+    if (limits.norm > 0) {
+      const Value factor = shrink(squared_norm(g), limits.norm, "the norm of a gradient");
+      g = g * Updates::as(factor, g);
+    }
     if (limits.global_norm <= 0) continue;
     const Value part = squared_norm(g);
     total = total ? total + part : part;
   }
   if (!total) return;
-  const Value factor = shrink(total, limits.global_norm);
+  const Value factor = shrink(total, limits.global_norm, "the norm of the gradients");
   for (Slot& slot : slots) slot.g = slot.g * Updates::as(factor, slot.g);
 }
 

@@ -40,7 +40,7 @@ class Updates {
   // Returns a state of the parameter's type that starts at `initial`: all of it, or the slot's
   // rows.
   Value state(const Slot& slot, const char* suffix, double initial = 0) const;
-  // Replaces the gradient by the mean of the gradients since the last update.
+  // Replaces the gradient by the weighted mean of the gradients since the last update.
   void accumulate(Slot& slot) const;
 
   // Assign the next value of a state or of the parameter, if this step is an update.
@@ -50,7 +50,7 @@ class Updates {
   static Value as(const Value& scalar, const Value& like);  // cast to the dtype of `like`
 
  private:
-  Value counter(const char* name) const;
+  Value counter(const char* name, DType dtype = DType::i64) const;
   void count_batches();
   void count_updates();
   void average_exponentially(const Slot& slot, const Value& next) const;
@@ -59,9 +59,14 @@ class Updates {
   ir::Program& program_;
   const Schedule& schedule_;
   const UpdateOptions& options_;
-  Value due_;            // whether this step is an update; empty if every step is
+  Value due_;  // whether this step is an update; empty if every step is
+  // f64 scalars: the weight of this step, and of the steps since the last update. Empty if equal.
+  Value weight_, total_weight_;
   Value number_, rate_;  // f64 scalars: powers of numbers near 1 need the precision
 };
+
+// Error(usage) if the Program has updates of an optimizer already.
+void require_no_updates(const ir::Program& program);
 
 Value zero_like(const Value& x);
 // keep * mean + (1 - keep) * x, and the same of x^2

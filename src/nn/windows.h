@@ -13,6 +13,9 @@ namespace trireme::nn {
 
 // Returns the given initializer, or the default of a layer with or without an activation.
 Initializer weight_init(const std::optional<Initializer>& given, const Activation& activation);
+// The factor by which weights must be larger so that numbers keep their size: 1 for identity,
+// sigmoid and hard_sigmoid, 5 / 3 for tanh, sqrt(2 / (1 + slope^2)) for leaky_relu, else sqrt(2).
+double gain_of(const Activation& activation);
 
 std::vector<std::int64_t> list(const Pair& pair);  // in the form of the ops
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/common.h"
 #include "ops/flops.h"
@@ -15,8 +17,12 @@ std::vector<Type> type(const TypeContext& c) {
 
 void reference(const Reference& r) {
   const auto size = static_cast<double>(get_attribute<std::int64_t>(r.op.attributes, "size"));
+  const auto& allowed = get_attribute<std::vector<std::int64_t>>(r.op.attributes, "allowed");
   for (const double index : r.operands[0]->data) {
-    if (!(index >= 0 && index < size)) fail_data("check_indices: an index is outside [0, size)");
+    const bool known = std::find(allowed.begin(), allowed.end(),
+                                 static_cast<std::int64_t>(index)) != allowed.end();
+    if (known || (index >= 0 && index < size)) continue;
+    fail_data("check_indices: an index is outside [0, size)");
   }
   r.results[0]->data = r.operands[0]->data;
 }
@@ -33,12 +39,13 @@ Sample sample(std::vector<std::int64_t> shape, std::int64_t size, DType dtype = 
 }  // namespace
 
 Op check_indices() {
-  Op op("check_indices(indices; size: int, what: string = \"\")");
+  Op op("check_indices(indices; size: int, what: string = \"\", allowed: ints = [])");
   op.doc =
-      "Returns the integers unchanged after checking that all are in [0, size).\n"
+      "Returns the integers unchanged after checking that all are in [0, size) or in `allowed`.\n"
       "An integer out of range is Error(data) at run time, with the layer and the line.\n"
       "Ops that gather by the result can rely on the check.\n"
-      "The error names the row of a table, or says `what` if it is not empty.";
+      "The error names the row of a table, or says `what` if it is not empty.\n"
+      "In `what`, {} stands for the integer.";
   op.traits = Trait::library | Trait::not_differentiable;
   op.flops = no_flops();
   op.type = type;
@@ -49,6 +56,9 @@ Op check_indices() {
                 sample({7, 5}, 200, DType::u8)};
   op.samples.push_back(op.samples.front());
   set_attribute(op.samples.back().attributes, "what", std::string("a place is outside"));
+  op.samples.push_back(op.samples.front());
+  op.samples.back().low = -1;
+  set_attribute(op.samples.back().attributes, "allowed", std::vector<std::int64_t>{-1});
   return op;
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "ir/builder.h"
+#include "ops/philox.h"
 
 namespace trireme::ops {
 
@@ -216,6 +217,8 @@ std::vector<Value> emit_in(ir::Program& program, std::string_view op, Attributes
   ir::Builder& builder = program.builder();
   const ir::Location location = builder.locate(where);
   const ir::Builder::LocationGuard guard(builder, location);
+  const ir::OpDef* def = program.op_set().find(op);
+  if (def != nullptr && def->has(Trait::random)) choose_stream(builder, op, attributes);
   const ir::Op* new_op = builder.append(op, {}, std::move(attributes));
   std::vector<Value> results;
   for (const auto& result : new_op->results) results.emplace_back(result.get());

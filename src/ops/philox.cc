@@ -1,6 +1,9 @@
 #include "ops/philox.h"
 
 #include <algorithm>
+#include <string>
+
+#include "ir/builder.h"
 
 namespace trireme::ops {
 namespace {
@@ -47,6 +50,24 @@ PhiloxExprs words_at(Lowering& l, std::int64_t stream, ExprId position) {
 }
 
 }  // namespace
+
+TypeRule random_type(Numbers numbers) {
+  return [numbers](const TypeContext& context) {
+    require(get_attribute<std::int64_t>(context.attributes, "stream") >= 0,
+            "a stream must not be negative", "leave it out for a stream of its own");
+    return type_of_attributes(numbers)(context);
+  };
+}
+
+void choose_stream(ir::Builder& builder, std::string_view op, Attributes& attributes) {
+  for (NamedAttribute& attribute : attributes) {
+    if (attribute.name != "stream") continue;
+    auto& stream = std::get<std::int64_t>(attribute.value);
+    if (stream != -1) return;
+    const std::string layer = builder.layer().empty() ? "" : builder.layer() + "/";
+    stream = static_cast<std::int64_t>(stream_named(layer + builder.unique_name(op)) >> 1);
+  }
+}
 
 double uniform_number(const PhiloxWords& words, DType dtype) {
   return dtype == DType::f32 ? uniform_24(words) : uniform_53(words);

@@ -7,12 +7,18 @@
 #include <cstdint>
 
 #include "base/philox.h"
-#include "ops/op.h"
+#include "ops/common.h"
 
 namespace trireme::ops {
 
 using trireme::random_word;
 using trireme::random_words;
+
+// The type rule of ops that have the attributes dtype, shape and stream.
+TypeRule random_type(Numbers numbers);
+// Gives a call without `stream` a stream of its own, by its layer and its number there. So the
+// numbers stay the same when ops in other layers are added.
+void choose_stream(ir::Builder& builder, std::string_view op, Attributes& attributes);
 
 // The numbers of base/philox.h with as many random bits as the type holds.
 double uniform_number(const PhiloxWords& words, DType dtype);

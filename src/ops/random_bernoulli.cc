@@ -42,17 +42,19 @@ std::vector<Sample> samples() {
 }  // namespace
 
 Op random_bernoulli() {
-  Op op("random_bernoulli(; shape: shape, probability: float, stream: int, dtype: dtype = f32)");
+  Op op(
+      "random_bernoulli(; shape: shape, probability: float, stream: int = -1, dtype: dtype = f32)");
   op.doc =
       "Random numbers that are 1 with the given probability and 0 otherwise.\n"
       "They depend only on the seed, the stream and the position.\n"
-      "Each run has another seed, and ops of the same stream return the same numbers.";
+      "Each run has another seed, and ops of the same stream return the same numbers.\n"
+      "Without `stream`, each call has a stream of its own.";
   op.traits = Trait::generator | Trait::random | Trait::not_differentiable;
   op.type = [](const TypeContext& context) {
     const double probability = get_attribute<double>(context.attributes, "probability");
     require(probability >= 0 && probability <= 1,
             "probability must be in [0, 1], but it is " + std::to_string(probability));
-    return type_of_attributes(Numbers::ordered)(context);
+    return random_type(Numbers::ordered)(context);
   };
   op.lower = lower;
   op.reference = reference;

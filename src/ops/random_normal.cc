@@ -49,7 +49,7 @@ std::vector<Sample> samples() {
 
 Op random_normal() {
   Op op(
-      "random_normal(; shape: shape, stream: int, mean: float = 0.0, stddev: float = 1.0, "
+      "random_normal(; shape: shape, stream: int = -1, mean: float = 0.0, stddev: float = 1.0, "
       "dtype: dtype = f32)");
   op.old_attributes = {{"deviation", "stddev"}};
   op.doc =
@@ -57,9 +57,10 @@ Op random_normal() {
       "`stddev`.\n"
       "They depend only on the seed, the stream and the position.\n"
       "Each run has another seed, and ops of the same stream return the same numbers.\n"
+      "Without `stream`, each call has a stream of its own.\n"
       "`dtype` is f32 or f64.";
   op.traits = Trait::generator | Trait::random | Trait::not_differentiable;
-  op.type = type_of_attributes(Numbers::floats);
+  op.type = random_type(Numbers::floats);
   op.lower = lower;
   op.reference = reference;
   op.no_torch_reason =

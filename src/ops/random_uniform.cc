@@ -73,15 +73,16 @@ std::vector<Sample> samples() {
 
 Op random_uniform() {
   Op op(
-      "random_uniform(; shape: shape, stream: int, low: float = 0.0, high: float = 1.0, "
+      "random_uniform(; shape: shape, stream: int = -1, low: float = 0.0, high: float = 1.0, "
       "dtype: dtype = f32)");
   op.doc =
       "Random numbers from a uniform distribution over [low, high).\n"
       "They depend only on the seed, the stream and the position.\n"
       "Each run has another seed, and ops of the same stream return the same numbers.\n"
+      "Without `stream`, each call has a stream of its own.\n"
       "`dtype` is f32 or f64.";
   op.traits = Trait::generator | Trait::random | Trait::not_differentiable;
-  op.type = type_of_attributes(Numbers::floats);
+  op.type = random_type(Numbers::floats);
   op.lower = lower;
   op.reference = reference;
   op.no_torch_reason =

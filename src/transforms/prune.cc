@@ -4,6 +4,8 @@
 #include <string>
 #include <unordered_set>
 
+#include "ir/blocks.h"
+
 namespace trireme::transforms {
 namespace {
 
@@ -16,12 +18,6 @@ void need_operands(const ir::Op& op, ValueSet& needed) {
   for (const auto& block : op.blocks) {
     for (const auto& inner : block->ops) need_operands(*inner, needed);
     needed.insert(block->results.begin(), block->results.end());
-  }
-}
-
-void need_symbols(const ir::Type& type, Symbols& symbols) {
-  for (const Dim& dim : type.shape) {
-    for (std::string& symbol : dim.symbols()) symbols.insert(std::move(symbol));
   }
 }
 
@@ -39,12 +35,12 @@ void prune(ir::Program& program, const PruneOptions& options) {
   ir::Block& block = program.main();
   ValueSet needed(block.results.begin(), block.results.end());
   Symbols symbols;
-  for (const ir::Value* result : block.results) need_symbols(result->type, symbols);
+  for (const ir::Value* result : block.results) ir::add_symbols(result->type.shape, symbols);
   std::vector<std::unique_ptr<ir::Op>> kept;
   for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op) {
     if (!is_needed(**op, needed, symbols, options.keep_side_effects)) continue;
     need_operands(**op, needed);
-    for (const auto& result : (*op)->results) need_symbols(result->type, symbols);
+    ir::add_symbols(**op, symbols);
     kept.push_back(std::move(*op));
   }
   std::reverse(kept.begin(), kept.end());

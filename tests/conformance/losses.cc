@@ -18,6 +18,26 @@ void add_losses(std::vector<Case>& cases) {
       "cross_entropy smoothed", {rows, labels},
       [](auto& x) { return nn::cross_entropy(x[0], x[1], {.label_smoothing = 0.2}); },
       "F.cross_entropy(x[0], x[1], reduction='none', label_smoothing=0.2)"));
+  using nn::Reduction;
+  const std::vector<std::pair<std::string, Reduction>> reductions = {
+      {"none", Reduction::none}, {"mean", Reduction::mean}, {"sum", Reduction::sum}};
+  for (const auto& [name, reduction] : reductions) {
+    cases.push_back(layer(
+        "cross_entropy, ignored labels, " + name, {{{9, 4}}, {{9}, i64, 0, 4}},
+        [reduction](auto& x) {
+          return nn::cross_entropy(x[0], x[1], {.ignore_index = 3, .reduction = reduction});
+        },
+        "F.cross_entropy(x[0], x[1], ignore_index=3, reduction='" + name + "')"));
+    cases.push_back(layer(
+        "binary_cross_entropy, weighted, " + name, {rows, targets},
+        [reduction](auto& x) {
+          return nn::binary_cross_entropy_with_logits(x[0], x[1],
+                                                      {.pos_weight = 2.5, .reduction = reduction});
+        },
+        "F.binary_cross_entropy_with_logits(x[0], x[1], pos_weight=torch.tensor(2.5, "
+        "dtype=x[0].dtype), reduction='" +
+            name + "')"));
+  }
   cases.push_back(layer(
       "binary_cross_entropy", {rows, targets},
       [](auto& x) { return nn::binary_cross_entropy_with_logits(x[0], x[1]); },

@@ -1,5 +1,7 @@
 """Compiles a program with each old name: exactly one warning, which shows the new name.
 
+Also one with each guard that is dropped at once.
+
 usage: check_warnings.py COMPILER FLAGS...
 """
 
@@ -51,6 +53,14 @@ OLD = [
 ]
 
 
+# Code that does nothing, because the guard is dropped at once; a word of the warning.
+DROPPED = [
+    ('program.scope("encoder");', "nodiscard"),
+    ('program.shared_scope("encoder");', "nodiscard"),
+    ("Session session(program); AveragedParameters(program, session);", "nodiscard"),
+]
+
+
 def warnings(command, code):
     with tempfile.NamedTemporaryFile("w", suffix=".cc") as file:
         file.write(HEAD + code + "\n}\n")
@@ -75,7 +85,12 @@ def main():
             continue
         wrong += 1
         print(f"{code}\nexpected one warning with {new_name}, found {len(found)}:\n{text}")
-    print(f"{len(OLD) - wrong} of {len(OLD)} old names have one warning with the new name")
+    for code, word in DROPPED:
+        found, text = warnings(command, code)
+        if len(found) != 1 or word not in text:
+            wrong += 1
+            print(f"{code}\nexpected one warning with {word}, found {len(found)}:\n{text}")
+    print(f"{len(OLD) + len(DROPPED) - wrong} of {len(OLD) + len(DROPPED)} mistakes have one warning")
     return 1 if wrong else 0
 
 

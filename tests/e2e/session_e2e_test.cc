@@ -202,7 +202,7 @@ TEST(Sessions, WrongFeedsAreTold) {
         [&] { run({{"x", Tensor(f32, {3, 5})}, {"label", label}}); });
   fails(ErrorKind::usage, "batch is 3 here, but 2 in feed \"label\"",
         [&] { run({{"x", x}, {"label", Tensor(i64, {2})}}); });
-  fails(ErrorKind::usage, "needs a first axis of size 1",
+  fails(ErrorKind::usage, "needs axis 0 of size 1",
         [&] { run({{"x", Tensor(f32, {4})}, {"label", label}}); });
   fails(ErrorKind::not_found, "did you mean \"linear_0.bias\"?",
         [&] { session.parameter("linear_0.bais"); });

@@ -198,7 +198,7 @@ TEST_F(AgainstSklearn, Rankings) {
 }
 
 TEST_F(AgainstSklearn, NumbersNearAndFarFromZero) {
-  for (const float offset : {0.0f, 2000.0f}) {
+  for (const float offset : {0.0f, 2000.0f, 1e6f}) {
     constexpr std::int64_t n = 403;
     std::mt19937 random(4);
     std::normal_distribution<float> noise(0, 1);
@@ -270,6 +270,25 @@ TEST(Metrics, TopKOfTiesAndNan) {
   EXPECT_NEAR(top(2, {0, 1, 2, 0, 1, 0}), 5.0 / 6, 1e-6) << "all but that of NaN";
   EXPECT_NEAR(top(3, {0, 2, 0, 2, 2, 1}), 4.0 / 6, 1e-6)
       << "a label whose logit is NaN never counts";
+}
+
+// Targets whose squares differ in the last digits of f64 only.
+TEST(Metrics, R2OfTargetsFarFromZero) {
+  const auto r2_of = [](std::int64_t batch, double scale) {
+    Tensor target(f64, {5}), predicted(f64, {5});
+    for (std::int64_t i = 0; i < 4; ++i) {
+      target.data<double>()[i] = 1.7e9 + scale * double(i);
+      predicted.data<double>()[i] = target.data<double>()[i] + (i == 2 ? scale : 0);
+    }
+    target.data<double>()[4] = predicted.data<double>()[4] = 1.7e9 + 1.5 * scale;  // the mean
+    Question q(predicted, target);
+    q.metrics = {r2(q.prediction, q.truth)};
+    return q.measured(batch)["r2"];
+  };
+  for (const std::int64_t batch : {1, 2, 3, 5}) {
+    EXPECT_NEAR(r2_of(batch, 100), 0.8, 1e-12) << batch;
+    EXPECT_NEAR(r2_of(batch, 0.25), 0.8, 1e-6) << batch;
+  }
 }
 
 TEST(Metrics, NumbersWithoutSpread) {

@@ -52,6 +52,23 @@ TEST(Control, WhileRunsUntilItsConditionFails) {
   EXPECT_EQ(Program::parse(program.str()).str(), program.str());
 }
 
+// The gradient of the body needs no value of the steps, only their number.
+TEST(Control, WhileWhoseGradientNeedsNoValueOfItsSteps) {
+  Program program;
+  const Value w = program.input("w", f32, {});
+  const Value below = program.input("below", f32, {});
+  const auto [tripled] = while_loop(
+      std::tuple{w * 2.0}, [&](const Value& h) { return h < below; },
+      [](const Value& h) { return std::tuple{h * 3.0}; });
+  const auto [raised] = while_loop(
+      std::tuple{w}, [&](const Value& h) { return h < 3.5; },
+      [](const Value& h) { return std::tuple{h + 1.0}; });
+  for (const float limit : {1.0f, 10.0f, 100.0f}) {  // 0, 2 and 4 steps
+    const Feeds feeds{{"w", Tensor::scalar(1.0f)}, {"below", Tensor::scalar(limit)}};
+    expect_gradients(program, feeds, tripled + raised, {w});
+  }
+}
+
 TEST(Control, ScanCarriesAndStacks) {
   Program program;
   const Value xs = program.input("xs", f32, {Dim(std::string_view("steps")), batch, 3});

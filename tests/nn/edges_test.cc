@@ -1,14 +1,21 @@
 // Compiled ops at special values: zeros of both signs, infinity, NaN, ties, and no elements.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <string>
 #include <vector>
 
+#include "base/testing/error.h"
+#include "trireme/attention.h"
+#include "trireme/functions.h"
+#include "trireme/loss.h"
 #include "trireme/nn.h"
 #include "trireme/ops.h"
 #include "trireme/optimizer.h"
@@ -17,6 +24,8 @@
 
 namespace trireme {
 namespace {
+
+using ::testing::HasSubstr;
 
 template <class T>
 constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
@@ -137,6 +146,191 @@ TEST(Edges, ClippingByANormOfHugeGradients) {
     const std::vector<float> stepped = session.parameter("p").to_vector<float>();
     EXPECT_FLOAT_EQ(stepped[0], -std::sqrt(0.5f));
     EXPECT_FLOAT_EQ(stepped[1], std::sqrt(0.5f));
+  }
+}
+
+// The gradient at a kink, by one step of Sgd with rate 1 from the given point.
+double slope_at(double at, const std::function<Value(const Value&)>& f) {
+  Program program("kink");
+  const Value p = program.parameter("p", f64, {1});
+  minimize(sum(f(p)), Sgd{.learning_rate = 1});
+  Session session(program);
+  session.set_parameter("p", Tensor::from<double>({1}, {at}));
+  session.run({}, {}, {.training = true, .updates = true});
+  return at - session.parameter("p").data<double>()[0];
+}
+
+// docs/reference/numerics.md states these choices.
+TEST(Edges, GradientsAtKinks) {
+  const auto pair = [](const Value& p) { return concat({p, p}, {.axis = 0}); };
+  EXPECT_EQ(slope_at(0, [](const Value& p) { return abs(p); }), 0);
+  EXPECT_EQ(slope_at(0, [](const Value& p) { return nn::relu(p); }), 0);
+  EXPECT_EQ(slope_at(6, [](const Value& p) { return nn::relu6(p); }), 0);
+  EXPECT_EQ(slope_at(2, [](const Value& p) { return clamp(p, 2, 3); }), 0);
+  EXPECT_EQ(slope_at(3, [](const Value& p) { return clamp(p, 2, 3); }), 0);
+  EXPECT_EQ(slope_at(2.5, [](const Value& p) { return clamp(p, 2, 3); }), 1);
+  EXPECT_EQ(slope_at(2, [](const Value& p) { return maximum(p, p * 2.0 - 2.0); }), 1.5);
+  EXPECT_EQ(slope_at(2, [](const Value& p) { return minimum(p, p * 2.0 - 2.0); }), 1.5);
+  EXPECT_EQ(slope_at(1, [&](const Value& p) { return maximum(pair(p), pair(p)); }), 2);
+  EXPECT_EQ(slope_at(0, [](const Value& p) { return maximum(0.0, p); }), 0);
+  EXPECT_EQ(slope_at(1, [](const Value& p) { return reduce_max(stack({p, p * 3.0 - 2.0}, 0)); }),
+            2);
+  EXPECT_EQ(slope_at(0, [](const Value& p) { return norm(p); }), 0);
+  EXPECT_DOUBLE_EQ(slope_at(-2, [&](const Value& p) { return norm(pair(p)); }), -std::sqrt(2.0));
+  EXPECT_EQ(slope_at(0, [](const Value& p) { return pow(p, 0.0); }), 0);
+  EXPECT_EQ(slope_at(0, [](const Value& p) { return pow(p, 1.0); }), 1);
+  EXPECT_EQ(slope_at(0, [](const Value& p) { return pow(p, 2.0); }), 0);
+  EXPECT_EQ(slope_at(0, [](const Value& p) { return sign(p); }), 0);
+  EXPECT_TRUE(std::isinf(slope_at(0, [](const Value& p) { return sqrt(p); })));
+}
+
+TEST(Edges, NormOfHugeNumbers) {
+  Program program("norm");
+  const Value x = program.input("x", f32, {2, 2});
+  Session session(program);
+  const Tensor norms = session.run({{"x", Tensor::from<float>({2, 2}, {3e30f, -4e30f, 0, 0})}},
+                                   {norm(x, {.axes = {1}})})[0];
+  EXPECT_FLOAT_EQ(norms.data<float>()[0], 5e30f);
+  EXPECT_EQ(norms.data<float>()[1], 0);
+}
+
+// Before anything changes.
+TEST(Edges, ClippingRefusesGradientsThatAreNotFinite) {
+  for (const Clip& clip : {Clip{.norm = 1}, Clip{.global_norm = 1}}) {
+    for (const float wrong : {kInfinity<float>, -kInfinity<float>, kNan<float>}) {
+      Program program("clip");
+      const Value p = program.parameter("p", f32, {2});
+      const Value g = program.input("g", f32, {2});
+      minimize(sum(p * g), Adam{.learning_rate = 1, .clip = clip});
+      Session session(program);
+      session.set_parameter("p", Tensor::from<float>({2}, {1, 2}));
+      const std::string message = error_of(ErrorKind::numeric, [&] {
+        session.run({{"g", Tensor::from<float>({2}, {1, wrong})}}, {},
+                    {.training = true, .updates = true});
+      });
+      EXPECT_THAT(message, HasSubstr("the norm of "));
+      EXPECT_EQ(session.parameter("p").to_vector<float>(), (std::vector<float>{1, 2}));
+      EXPECT_EQ(session.parameter("p.adam_m").to_vector<float>(), (std::vector<float>{0, 0}));
+    }
+  }
+}
+
+// All options together, against the formulas of torch.nn.CrossEntropyLoss.
+TEST(Edges, CrossEntropyWithWeightsAndIgnoredLabels) {
+  const std::vector<double> weights = {0.5, 3, 0, 2.25};
+  constexpr double kSmoothing = 0.2;
+  constexpr std::int64_t kIgnored = -100, kRows = 6, kClasses = 4;
+  const std::vector<std::int64_t> labels = {0, kIgnored, 3, 2, 1, kIgnored};
+  Tensor logits(f32, {kRows, kClasses});
+  for (std::int64_t i = 0; i < logits.elements(); ++i) {
+    logits.data<float>()[i] = float(std::sin(1.7 * double(i)) * 3);
+  }
+  Program program("loss");
+  const Value x = program.input("x", f32, {batch, kClasses});
+  const Value label = program.input("label", i64, {batch});
+  const auto loss = [&](nn::Reduction reduction) {
+    return nn::cross_entropy(x, label,
+                             {.label_smoothing = kSmoothing,
+                              .ignore_index = kIgnored,
+                              .class_weights = weights,
+                              .reduction = reduction});
+  };
+  const std::vector<Value> fetches = {loss(nn::Reduction::none), loss(nn::Reduction::mean),
+                                      loss(nn::Reduction::sum)};
+  Session session(program);
+  const std::vector<Tensor> got =
+      session.run({{"x", logits}, {"label", Tensor::from<std::int64_t>({kRows}, labels)}}, fetches);
+  double total = 0, weight = 0;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    const float* row = logits.data<float>() + i * kClasses;
+    const std::int64_t of = labels[static_cast<std::size_t>(i)];
+    double sum = 0, expected = 0;
+    for (std::int64_t j = 0; j < kClasses; ++j) sum += std::exp(double(row[j]));
+    for (std::int64_t j = 0; j < kClasses && of != kIgnored; ++j) {
+      const double share = (j == of ? 1 - kSmoothing : 0) + kSmoothing / kClasses;
+      expected -= share * weights[static_cast<std::size_t>(j)] * (double(row[j]) - std::log(sum));
+    }
+    EXPECT_NEAR(got[0].data<float>()[i], expected, 1e-5) << i;
+    total += expected;
+    if (of != kIgnored) weight += weights[static_cast<std::size_t>(of)];
+  }
+  EXPECT_NEAR(got[1].item<float>(), total / weight, 1e-5);
+  EXPECT_NEAR(got[2].item<float>(), total, 1e-4);
+  const std::vector<std::int64_t> none(kRows, kIgnored);
+  const std::vector<Tensor> of_none =
+      session.run({{"x", logits}, {"label", Tensor::from<std::int64_t>({kRows}, none)}}, fetches);
+  EXPECT_EQ(of_none[1].item<float>(), 0) << "the mean of no examples";
+}
+
+TEST(Edges, LossesRefuseLabelsThatAreNoClass) {
+  using Loss = std::function<Value(const Value& logits, const Value& label)>;
+  const std::vector<Loss> losses = {
+      [](const Value& x, const Value& y) { return nn::cross_entropy(x, y); },
+      [](const Value& x, const Value& y) { return nn::cross_entropy(x, y, {.ignore_index = -1}); },
+      [](const Value& x, const Value& y) { return nn::focal_cross_entropy(x, y); },
+      [](const Value& x, const Value& y) { return nn::multi_class_hinge(x, y); }};
+  for (const Loss& loss : losses) {
+    for (const std::int64_t wrong : {std::int64_t{10}, std::int64_t{-100}, INT64_MIN}) {
+      Program program("labels");
+      const Value x = program.input("x", f32, {batch, 10});
+      const Value label = program.input("label", i64, {batch});
+      Session session(program);
+      const Feeds feeds = {{"x", Tensor(f32, {2, 10})},
+                           {"label", Tensor::from<std::int64_t>({2}, {9, wrong})}};
+      EXPECT_THAT(error_of(ErrorKind::data, [&] { session.run(feeds, {loss(x, label)}); }),
+                  HasSubstr("label " + std::to_string(wrong) +
+                            " is outside [0, 10), for 10 classes, at [1]"));
+    }
+  }
+}
+
+// One batch of three rows and one of a single row are as one batch of four.
+TEST(Edges, AccumulationWeightsBatchesByTheirRows) {
+  const auto trained = [](const std::vector<std::vector<float>>& batches, UpdateOptions updates) {
+    Program program("accumulate");
+    const Value x = program.input("x", f32, {batch});
+    const Value p = program.parameter("p", f32, {});
+    updates.accumulate = static_cast<int>(batches.size());
+    minimize(mean(x * p), Sgd{.learning_rate = 1}, updates);
+    Session session(program);
+    session.set_parameter("p", Tensor::scalar(0.0f));
+    for (int round = 0; round < 2; ++round) {
+      for (const std::vector<float>& rows : batches) {
+        const auto n = static_cast<std::int64_t>(rows.size());
+        session.run({{"x", Tensor::from<float>({n}, rows)}}, {},
+                    {.training = true, .updates = true});
+      }
+    }
+    return session.parameter("p").item<float>();
+  };
+  EXPECT_FLOAT_EQ(trained({{1, 2, 6}, {3}}, {}), trained({{1, 2, 6, 3}}, {}));
+  EXPECT_FLOAT_EQ(trained({{1, 2, 6}, {}, {3}}, {}), -6) << "an empty batch";
+}
+
+// Forbidden keys by numbers, as by booleans.
+TEST(Edges, AttentionWithARowOfForbiddenKeys) {
+  Program program("attention");
+  const Value q = program.input("q", f32, {batch, 2, 4});
+  const Value k = program.input("k", f32, {batch, 3, 4});
+  const Value numbers = program.input("numbers", f32, {2, 3});
+  const Value allowed = program.input("allowed", boolean, {2, 3});
+  const std::vector<Value> results = {nn::scaled_dot_product_attention(q, k, k, {.mask = numbers}),
+                                      nn::scaled_dot_product_attention(q, k, k, {.mask = allowed})};
+  Session session(program);
+  Tensor queries(f32, {1, 2, 4}), keys(f32, {1, 3, 4});
+  for (int i = 0; i < 8; ++i) queries.data<float>()[i] = float(i) / 4;
+  for (int i = 0; i < 12; ++i) keys.data<float>()[i] = float(i * i % 7);
+  for (const float forbidden : {-kInfinity<float>, -std::numeric_limits<float>::max()}) {
+    const std::vector<Tensor> got = session.run(
+        {{"q", queries},
+         {"k", keys},
+         {"numbers",
+          Tensor::from<float>({2, 3}, {forbidden, forbidden, forbidden, 0, forbidden, 0})},
+         {"allowed", Tensor::from<bool>({2, 3}, {false, false, false, true, false, true})}},
+        results);
+    for (std::int64_t i = 0; i < 8; ++i) {
+      EXPECT_FLOAT_EQ(got[0].data<float>()[i], got[1].data<float>()[i]) << i;
+    }
   }
 }
 

@@ -89,6 +89,17 @@ TEST_P(SubwordsOfKind, GiveTheTextBack) {
   EXPECT_EQ(model.decode(std::vector<std::int64_t>{1, 2}), "");
 }
 
+// The rule nmt_nfkc: control characters vanish, other white space and forms of letters change.
+TEST_P(SubwordsOfKind, NormalizeTheText) {
+  const SubwordModel model =
+      SubwordModel::train(fables(), {.kind = GetParam(), .size = 60, .coverage = 1});
+  const auto as_read = [&](const std::string& text) { return model.decode(model.encode(text)); };
+  EXPECT_EQ(as_read("the\x01 fox"), "the fox");
+  EXPECT_EQ(as_read(" the\t\nfox\u3000and "), "the fox and");
+  EXPECT_EQ(as_read("\uff46ox"), "fox") << "a wide letter";
+  EXPECT_EQ(as_read("a\ufb02ow"), "aflow") << "a ligature";
+}
+
 TEST_P(SubwordsOfKind, AreTheSameEachTime) {
   const SubwordOptions options{.kind = GetParam(), .size = 50, .sample = 4, .seed = 7};
   const std::string first = file_of(SubwordModel::train(fables(), options));

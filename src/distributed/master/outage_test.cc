@@ -161,7 +161,7 @@ TEST_F(Outages, ALeaderWhoseLeaseHasEndedMeanwhileLeadsAgainAndKnowsWhatItKnew) 
   for (Seen* seen : {&of_master_, &of_a_, &of_b_}) seen->cut = true;
   const int before = a.learned() + b.learned();
   ASSERT_TRUE(wait_until([&] { return !store_->get("job/master"); }));
-  EXPECT_TRUE(ProcessRegistry(*store_, "job/").list("trainer").empty());
+  ASSERT_TRUE(wait_until([&] { return ProcessRegistry(*store_, "job/").list("trainer").empty(); }));
   EXPECT_TRUE(wait_until([&] { return a.learned() + b.learned() > before + 50; }));
   EXPECT_FALSE(master.finished());
   for (Seen* seen : {&of_master_, &of_a_, &of_b_}) seen->cut = false;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The losses that a job file may name. Each apply(logits, target, options) returns losses to be
-// averaged.
+// The losses that a job file may name. Each apply(logits, target, options) returns one number or
+// losses to be averaged.
 
 #include "nn/catalog/field.h"
 #include "trireme/functions.h"
@@ -29,10 +29,27 @@ struct LossEntry {
   Output output;
 };
 
+// A job has one number as its loss.
+inline Words<Reduction> reduction_words() {
+  return {{"mean", Reduction::mean}, {"sum", Reduction::sum}};
+}
+
 template <class Visit>
 void fields(Visit& visit, CrossEntropyOptions& o) {
   visit({"label_smoothing", "share of the target spread evenly over all classes", kFraction},
         o.label_smoothing);
+  visit({"ignore_index", "examples with this label do not count"}, o.ignore_index);
+  visit({"class_weights", "a weight of each class, such as `[1, 5]`", kNotNegative},
+        o.class_weights);
+  visit({"reduction", "how the losses of examples become one number"}, o.reduction,
+        reduction_words());
+}
+template <class Visit>
+void fields(Visit& visit, BinaryCrossEntropyOptions& o) {
+  visit({"pos_weight", "weight of targets 1; above 1 if they are rare", kNotNegative},
+        o.pos_weight);
+  visit({"reduction", "how the losses of examples become one number"}, o.reduction,
+        reduction_words());
 }
 template <class Visit>
 void fields(Visit& visit, FocalCrossEntropyOptions& o) {
@@ -80,7 +97,8 @@ void fields(Visit& visit, CrfLossOptions& o) {
 template <class Visit>
 void for_each_loss(Visit&& visit) {
   visit({"cross_entropy", "probabilities of classes", Task::classes, Output::softmax},
-        CrossEntropyOptions{}, [](const Value& x, const Value& t, const CrossEntropyOptions& o) {
+        CrossEntropyOptions{.reduction = Reduction::mean},
+        [](const Value& x, const Value& t, const CrossEntropyOptions& o) {
           return cross_entropy(x, t, o);
         });
   visit({"focal_cross_entropy", "probabilities of classes", Task::classes, Output::softmax},
@@ -95,9 +113,10 @@ void for_each_loss(Visit&& visit) {
         });
   visit({"crf", "labels of the most likely path", Task::labels, Output::labels}, CrfLossOptions{},
         [](const Value&, const Value&, const CrfLossOptions&) { return Value(); });
-  visit({"binary_cross_entropy", "probability of 1", Task::binary, Output::sigmoid}, NoOptions{},
-        [](const Value& x, const Value& t, NoOptions) {
-          return binary_cross_entropy_with_logits(x, t);
+  visit({"binary_cross_entropy", "probability of 1", Task::binary, Output::sigmoid},
+        BinaryCrossEntropyOptions{.reduction = Reduction::mean},
+        [](const Value& x, const Value& t, const BinaryCrossEntropyOptions& o) {
+          return binary_cross_entropy_with_logits(x, t, o);
         });
   visit({"focal", "probability of 1", Task::binary, Output::sigmoid}, FocalOptions{},
         [](const Value& x, const Value& t, const FocalOptions& o) { return focal(x, t, o); });

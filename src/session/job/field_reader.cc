@@ -97,6 +97,15 @@ void FieldReader::operator()(const nn::Field& field, std::vector<std::int64_t>& 
   for (const Node& item : node->items) value.push_back(integer_of(item, field.limits));
 }
 
+void FieldReader::operator()(const nn::Field& field, std::vector<double>& value) {
+  const Node* node = find(field, !value.empty());
+  if (node == nullptr) return;
+  value = table_.numbers(field.name, value);
+  for (const double number : value) {
+    if (!field.limits.contain(number)) fail_limits(*node, field.limits, number, false);
+  }
+}
+
 void FieldReader::operator()(const nn::Field& field, std::vector<std::string>& value) {
   if (const Node* node = find(field, !value.empty())) value = texts(*node);
 }

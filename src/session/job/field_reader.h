@@ -25,6 +25,7 @@ class FieldReader {
   void operator()(const nn::Field& field, double& value);
   void operator()(const nn::Field& field, std::string& value);
   void operator()(const nn::Field& field, std::vector<std::int64_t>& value);
+  void operator()(const nn::Field& field, std::vector<double>& value);
   void operator()(const nn::Field& field, std::vector<std::string>& value);  // one, or a list
   void operator()(const nn::Field& field, nn::Pair& value);                  // one number or two
   void operator()(const nn::Field& field, nn::Padding& value);    // one, two, four, or a word

@@ -31,11 +31,12 @@ Json schema_of(const Json& field) {
     if (field.contains("choices")) return {{"enum", field["choices"]}};
     return {{"type", "string"}};
   }
-  Json plain = {{"type", type == "number" ? "number" : "integer"}};
+  const bool whole = type != "number" && type != "numbers";
+  Json plain = {{"type", whole ? "integer" : "number"}};
   add_limits(field, plain);
   if (type == "integer" || type == "number") return plain;
   if (type == "texts") return {{"$ref", "#/$defs/columns"}};
-  if (type == "integers") return {{"type", "array"}, {"items", plain}};
+  if (type == "integers" || type == "numbers") return {{"type", "array"}, {"items", plain}};
   if (type == "pair") return {{"anyOf", {plain, integers(plain, 2)}}};
   const Json words = {{"enum", {"same", "valid"}}};
   if (type == "padding1d") return {{"anyOf", {plain, integers(plain, 2), words}}};

@@ -52,7 +52,9 @@ TEST(JobResolve, HasTheDefaultsOfAllOptions) {
   EXPECT_THAT(text, HasSubstr("optimizer = { adam = { learning_rate = 0.001, beta1 = 0.9"));
   EXPECT_THAT(text, HasSubstr("schedule = { cosine = { last = 0, warmup_steps = 0 } }\n"));
   EXPECT_THAT(text, HasSubstr("clip = { value = 0, norm = 2, global_norm = 0 }\n"));
-  EXPECT_THAT(text, HasSubstr("loss = { cross_entropy = { label_smoothing = 0 } }\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("loss = { cross_entropy = { label_smoothing = 0, reduction = \"mean\" } }\n"));
   EXPECT_THAT(text, HasSubstr("directory = \"job\"\n"));
 }
 

@@ -49,6 +49,7 @@ class FieldWriter {
   void operator()(const Field& f, double& v) { add(f, "number", number(v)); }
   void operator()(const Field& f, std::string& v) { add(f, "text", v); }
   void operator()(const Field& f, std::vector<std::int64_t>& v) { add(f, "integers", v); }
+  void operator()(const Field& f, std::vector<double>& v) { add(f, "numbers", v); }
   void operator()(const Field& f, std::vector<std::string>& v) { add(f, "texts", v); }
   void operator()(const Field& f, nn::Pair& v) { add(f, "pair", value_of(v)); }
   void operator()(const Field& f, nn::Padding&) { add(f, "padding", 0); }

@@ -90,7 +90,7 @@ Value apply_loss(const Node& node, Value logits, Value target) {
   Table table(*choice.options);
   const Value losses = loss.apply(table, logits, target);
   table.done();
-  return mean(losses);
+  return losses.rank() == 0 ? losses : mean(losses);
 }
 
 void check_training(const Settings& settings) {

@@ -33,16 +33,33 @@ Value difference(Value predicted, Value target) {
   return sub(predicted, cast(target, {.dtype = predicted.dtype()}));
 }
 
-// From the sums of elements, targets, their squares and squared errors. The sum of squares loses
-// digits if the targets are large compared with their spread, so a rest of the size of rounding
-// errors counts as 0.
+// f64[1, 4]: the number of targets, their mean, the sum of squared distances from it, and the sum
+// of squared errors. The rounding error of the mean is corrected by the mean distance.
+Value r2_sums(Value predicted, Value target) {
+  const Value p = cast(predicted, {.dtype = f64}), t = cast(target, {.dtype = f64});
+  const Value n = dim_size(t, {.dtype = f64}), rough = mean(t), d = t - rough;
+  const Value rest = mean(d), error = p - t;
+  const Value spread = sum(d * d) - n * rest * rest;
+  return reshape(stack({n, rough + rest, spread, sum(error * error)}, 0), {.shape = {1, 4}});
+}
+
+// Merges the rows of r2_sums(): Chan, Golub and LeVeque, "Algorithms for computing the sample
+// variance", 1983. Targets that differ by rounding errors only have no spread.
 double r2_of(const Tensor& all) {
-  const double* n = all.data<double>();
-  if (n[0] < 2) return kNaN;
-  constexpr double kRounding = 1e-13;
-  const double spread = n[2] - n[1] * n[1] / n[0];
-  if (spread <= kRounding * n[2]) return n[3] <= kRounding * n[2] ? 1 : 0;
-  return 1 - n[3] / spread;
+  double n = 0, mean = 0, spread = 0, errors = 0;
+  for (std::int64_t i = 0; i < all.dim(0); ++i) {
+    const double* batch = all.data<double>() + 4 * i;
+    if (batch[0] == 0) continue;
+    const double delta = batch[1] - mean, sum = n + batch[0];
+    spread += batch[2] + delta * delta * n * (batch[0] / sum);
+    mean += delta * (batch[0] / sum);
+    errors += batch[3];
+    n = sum;
+  }
+  if (n < 2) return kNaN;
+  const double rounding = n * (1e-13 * mean) * (1e-13 * mean);
+  if (spread <= rounding) return errors <= rounding ? 1 : 0;
+  return 1 - errors / spread;
 }
 
 // f32[2]: the sum of the average precisions of the rows with a relevant item, and the number of
@@ -123,11 +140,9 @@ Metric mae(Value predicted, Value target, SourceLocation where) {
 Metric r2(Value predicted, Value target, SourceLocation where) {
   const nn::LocationScope at(predicted, "r2", where);
   check_numbers("r2", predicted, target);
-  const Value p = cast(predicted, {.dtype = f64}), t = cast(target, {.dtype = f64});
-  const Value d = sub(p, t);
   return {.name = "r2",
-          .value = stack({dim_size(t, {.dtype = f64}), sum(t), sum(t * t), sum(d * d)}, 0),
-          .combine = Metric::Combine::sum,
+          .value = r2_sums(predicted, target),
+          .combine = Metric::Combine::join,
           .finish = r2_of,
           .larger_better = true};
 }

@@ -181,6 +181,11 @@ void load_weights(const std::string& path, const Program& program, Session& sess
   for (const auto& parameter : program.ir().parameters()) {
     const auto found = weights.tensors.find(parameter->name());
     if (found == weights.tensors.end()) {
+      const auto foreign = weights.foreign.find(parameter->name());
+      if (foreign != weights.foreign.end()) {
+        fail_data(fmt::format("{}: parameter \"{}\" has dtype {}, which Trireme does not read",
+                              path, parameter->name(), foreign->second));
+      }
       fail_data(fmt::format("{}: parameter \"{}\" is missing", path, parameter->name()));
     }
     try {

@@ -5,7 +5,9 @@
 
 #include "base/error.h"
 #include "ir/program.h"
+#include "nn/updates.h"
 #include "transforms/autodiff.h"
+#include "trireme/ops.h"
 #include "trireme/trainer.h"
 
 namespace trireme {
@@ -60,11 +62,30 @@ std::vector<ParameterGradient> differentiate(Value loss) {
   return result;
 }
 
+// The number of elements of which the loss is the mean. Empty if it is no mean, or their number is
+// the same in every run.
+Value number_of_losses(const Value& loss) {
+  const ir::Op* op = loss.get()->producer;
+  if (op == nullptr || op->name() != "mean") return {};
+  const Value losses(op->operands[0]);
+  return is_constant(losses.shape()) ? Value() : dim_size(losses, {.dtype = f64});
+}
+
 }  // namespace
 
-void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& options,
-              const ExchangeGradients& exchange) {
+void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& given,
+              const ExchangeGradients& exchange, SourceLocation where) {
   if (!loss) fail_usage("minimize: the loss is empty");
+  UpdateOptions options = given;
+  if (options.accumulate_weight && exchange) {
+    fail_usage(
+        "minimize: accumulate_weight is the weight of one process, but gradients are "
+        "exchanged between several");
+  }
+  if (options.accumulate > 1 && !options.accumulate_weight && !exchange) {
+    options.accumulate_weight = number_of_losses(loss);
+  }
+  nn::require_no_updates(*loss.get()->program);
   std::vector<ParameterGradient> all = differentiate(loss);
   if (exchange) {
     ir::Block& main = loss.get()->program->main();
@@ -78,7 +99,7 @@ void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& optio
     parameters.push_back(one.parameter);
     gradients.push_back(one.gradient);
   }
-  nn::apply_updates(optimizer, parameters, gradients, options);
+  nn::apply_updates(optimizer, parameters, gradients, options, where);
 }
 
 }  // namespace trireme

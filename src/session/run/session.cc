@@ -16,6 +16,7 @@
 #include "device/device.h"
 #include "kernels/library.h"
 #include "runtime/executor.h"
+#include "runtime/finite.h"
 #include "session/run/parameters.h"
 #include "session/run/storage.h"
 #include "trireme/ragged.h"
@@ -285,6 +286,28 @@ void Session::State::bind(Entry& entry, const Feeds& feeds, const SymbolSizes& s
   entry.bindings.seed = seed_of_run(options.seed, step);
 }
 
+namespace {
+
+// With check_finite, an error names the first feed that has NaN or infinity before the layer.
+void run_checked(runtime::Executor& executor, const SymbolSizes& sizes,
+                 const runtime::Bindings& bindings, const Feeds& feeds, const RunOptions& options) {
+  try {
+    executor.run(sizes, bindings);
+  } catch (const Error& error) {
+    if (!options.check_finite || error.kind() != ErrorKind::numeric) throw;
+    for (const auto& [name, tensor] : feeds) {
+      const auto bytes = static_cast<std::int64_t>(tensor.size_bytes());
+      const std::string found = runtime::first_not_finite(tensor.dtype(), tensor.bytes(), bytes);
+      if (found.empty()) continue;
+      fail(ErrorKind::numeric,
+           fmt::format("feed \"{}\" has {}\n  then   {}", name, found, error.what()));
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
 Session::Session(const Program& program, SessionOptions options)
     : state_(std::make_unique<State>(program, std::move(options))) {}
 Session::~Session() = default;
@@ -299,7 +322,7 @@ std::vector<Tensor> Session::run(const Feeds& feeds, const std::vector<Value>& f
   state_->last_entry = &entry;
   state_->prepare(entry);
   if (options.updates) state_->parameters.changed();
-  entry.executor->run(sizes, entry.bindings);
+  run_checked(*entry.executor, sizes, entry.bindings, feeds, options);
   for (std::size_t i = 0; i < entry.fetches.size(); ++i) {
     if (is_known(entry.fetches[i].shape(), sizes)) continue;
     entry.last[i] =

@@ -13,8 +13,8 @@ struct Trainer::State : Training {
   using Training::Training;
 };
 
-Trainer::Trainer(Program& program, TrainerOptions options)
-    : state_(std::make_unique<State>(program, std::move(options))) {}
+Trainer::Trainer(Program& program, TrainerOptions options, SourceLocation where)
+    : state_(std::make_unique<State>(program, std::move(options), where)) {}
 Trainer::~Trainer() = default;
 Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;

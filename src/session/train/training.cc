@@ -34,7 +34,8 @@ void use_new_names(TrainerOptions& options) {
   options.interpreter.apply_to(session.interpreter, initial.interpreter);
 }
 
-Training::Training(const Program& program_in, TrainerOptions options_in)
+Training::Training(const Program& program_in, TrainerOptions options_in,
+                   const SourceLocation& where)
     : program(program_in.shared_ir()), options(std::move(options_in)) {
   if (!options.loss) fail_usage("Trainer: .loss is not set");
   if (options.loss.get()->program != &program.ir()) {
@@ -46,7 +47,7 @@ Training::Training(const Program& program_in, TrainerOptions options_in)
         "Trainer: precision f16 is for inference: gradients vanish below 6e-8\n"
         "  hint   train with bf16 or f32, and predict with f16");
   }
-  minimize(options.loss, options.optimizer, options.updates, options.exchange);
+  minimize(options.loss, options.optimizer, options.updates, options.exchange, where);
   plateau =
       std::visit([](const auto& rule) { return rule.learning_rate.plateau; }, options.optimizer);
   all_metrics.push_back({.name = "loss", .value = options.loss, .larger_better = false});
@@ -90,18 +91,51 @@ Fed Training::fed(data::Batch batch) const {
   // Counted before columns go: those that stay need not tell it, as the packed rows alone do not.
   Fed fed{std::move(batch), 0};
   fed.examples = data::examples_in(fed.feeds);
-  std::erase_if(fed.feeds, [this](const auto& column) {
+  std::erase_if(fed.feeds, [&](const auto& column) {
     for (const auto& input : program.ir().main().arguments) {
       if (input->name == column.first) return false;
     }
+    fed.left_out.push_back(column.first);
     return true;
   });
   return fed;
 }
 
-void Training::fail_not_finite(double loss) {
-  const std::string what =
-      fmt::format("the loss is {} in step {} of epoch {}", loss, at.fit_steps + 1, at.epoch + 1);
+namespace {
+
+// If the data have no column for an input, an error of the run is about that.
+void check_columns(const ir::Program& program, const Fed& batch) {
+  std::vector<std::string> columns = batch.left_out;
+  for (const auto& [name, tensor] : batch.feeds) columns.push_back(name);
+  std::sort(columns.begin(), columns.end());
+  for (const auto& input : program.main().arguments) {
+    if (batch.feeds.contains(input->name)) continue;
+    const std::string near = nearest(input->name, batch.left_out);
+    fail_usage(fmt::format("the data have no column \"{}\" for the input {}{}\n  columns  {}",
+                           input->name, input->type.str(),
+                           near.empty() ? "" : "; did you mean \"" + near + "\"?",
+                           fmt::join(columns, ", ")));
+  }
+}
+
+}  // namespace
+
+// Clipping refuses gradients that are not finite.
+std::vector<Tensor> Training::run(const Fed& batch, const std::vector<Value>& fetches,
+                                  RunOptions mode) {
+  try {
+    return session->run(batch.feeds, fetches, mode);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::usage) check_columns(program.ir(), batch);
+    if (error.kind() == ErrorKind::numeric && mode.updates) fail_not_finite(error.what());
+    throw;
+  }
+}
+
+void Training::fail_not_finite(const std::string& number) {
+  const std::size_t line = std::min(number.find('\n'), number.size());  // the end of the first one
+  const std::string what = fmt::format("{} in step {} of epoch {}{}", number.substr(0, line),
+                                       at.fit_steps + 1, at.epoch + 1, number.substr(line));
   if (trace == nullptr) {
     fail(ErrorKind::numeric,
          what +
@@ -120,9 +154,9 @@ void Training::fail_not_finite(double loss) {
 double Training::step(const Fed& batch) {
   if (trace != nullptr) trace->before_step(batch.feeds);
   const std::vector<Tensor> values =
-      session->run(batch.feeds, training_fetches, {.training = true, .updates = true});
+      run(batch, training_fetches, {.training = true, .updates = true});
   const double loss = values[0].dtype() == f64 ? values[0].item<double>() : values[0].item<float>();
-  if (!std::isfinite(loss)) fail_not_finite(loss);
+  if (!std::isfinite(loss)) fail_not_finite(fmt::format("the loss is {}", loss));
   sum->add(values, batch.examples);
   last_values.clear();
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -140,7 +174,7 @@ Metrics Training::evaluate(const data::Batches& batches) {
   const std::vector<Value> fetches = values_of(all_metrics);
   data::BatchStream stream = batches.epoch(0);
   while (const std::optional<Fed> batch = next(stream)) {
-    measured.add(session->run(batch->feeds, fetches), batch->examples);
+    measured.add(run(*batch, fetches, {}), batch->examples);
   }
   return measured.result();
 }

@@ -17,6 +17,7 @@ namespace trireme {
 struct Fed {
   data::Batch feeds;
   std::int64_t examples = 0;
+  std::vector<std::string> left_out = {};  // columns that are no inputs
 };
 
 // During its lifetime, runs of the session do not advance the random numbers of later runs.
@@ -38,7 +39,7 @@ void use_new_names(TrainerOptions& options);
 // The parts of a Trainer: a Program with updates, its Session, and the progress of training. A Fit
 // runs it.
 struct Training {
-  Training(const Program& program, TrainerOptions options);
+  Training(const Program& program, TrainerOptions options, const SourceLocation& where);
 
   std::optional<Fed> next(data::BatchStream& stream) const;  // empty at the end
   Fed fed(data::Batch batch) const;                          // only columns that are inputs
@@ -74,7 +75,8 @@ struct Training {
   bool resumed = false;                       // the next fit continues the one of a checkpoint
 
  private:
-  [[noreturn]] void fail_not_finite(double loss);
+  std::vector<Tensor> run(const Fed& batch, const std::vector<Value>& fetches, RunOptions mode);
+  [[noreturn]] void fail_not_finite(const std::string& number);
   void check_plateau() const;
   void check_same_model(const CheckpointState& state) const;
 
