@@ -29,6 +29,12 @@ Moments moments(const Value& x, const std::vector<std::int64_t>& axes,
                  [&](const Value& v) { return mean(v, {.axes = axes}); });
 }
 
+// d * scale + offset. The backward pass needs d alone of the large values.
+Value scaled(const Value& d, const Value& scale, const Value& offset,
+             const std::vector<std::int64_t>& kept) {
+  return d * spread(scale, d, kept) + spread(offset, d, kept);
+}
+
 // Updates running += momentum * (now - running), in training only. A batch of no elements has no
 // statistics and changes nothing.
 void update_running(const Value& running, const Value& now, const Value& count, double momentum) {
@@ -55,8 +61,8 @@ Value normalize_groups(Layer& layer, const Value& x, std::int64_t groups, double
   const Value shift = stop_gradient(group_mean(x, groups));
   const Value d = x - spread(shift, x, {0, 1});
   const Moments group = moments(shift, d, [&](const Value& v) { return group_mean(v, groups); });
-  Value y =
-      (d - spread(group.rest, x, {0, 1})) * spread(rsqrt(group.variance + epsilon), x, {0, 1});
+  const Value scale = rsqrt(group.variance + epsilon);
+  Value y = scaled(d, scale, -group.rest * scale, {0, 1});
   if (!affine) return y;
   const Shape channels{x.dim(1)};
   y = y * spread(layer.parameter("weight", x.dtype(), channels, ones()), x, {1});
@@ -101,10 +107,9 @@ Value batch_norm(const Value& x, BatchNormOptions options, SourceLocation where)
   const Value variance = when_training(batch.variance, running_var);
   Value scale = rsqrt(variance + options.epsilon);
   if (options.affine) scale = scale * layer.parameter("weight", x.dtype(), channels, ones());
-  Value y = (x - spread(shift, x, {1}) - spread(rest, x, {1})) * spread(scale, x, {1});
-  if (options.affine) {
-    y = y + spread(layer.parameter("bias", x.dtype(), channels, zeros()), x, {1});
-  }
+  Value offset = -rest * scale;
+  if (options.affine) offset = layer.parameter("bias", x.dtype(), channels, zeros()) + offset;
+  const Value y = scaled(x - spread(shift, x, {1}), scale, offset, {1});
 
   const Value count = dim_size(x, {.axes = axes, .dtype = x.dtype()});
   const Value unbiased = batch.variance * (count / maximum(count - 1.0, 1.0));
@@ -126,8 +131,8 @@ Value layer_norm(const Value& x, LayerNormOptions options, SourceLocation where)
   }
   layer.require(is_constant(shape), "the axes to normalize must have a constant size");
   const Moments row = moments(x, axes, kept);
-  const Value d = x - spread(row.shift, x, kept) - spread(row.rest, x, kept);
-  Value y = d * spread(rsqrt(row.variance + options.epsilon), x, kept);
+  const Value scale = rsqrt(row.variance + options.epsilon);
+  Value y = scaled(x - spread(row.shift, x, kept), scale, -row.rest * scale, kept);
   if (options.affine) {
     y = y * layer.parameter("weight", x.dtype(), shape, ones());
     y = y + layer.parameter("bias", x.dtype(), shape, zeros());

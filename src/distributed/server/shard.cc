@@ -108,8 +108,9 @@ std::optional<std::string> Shard::disk_full() const {
   const bool full = std::any_of(tables_.begin(), tables_.end(),
                                 [](const auto& each) { return each.second->rows.is_disk_full(); });
   if (!full) return std::nullopt;
+  // The table knows it a moment before the error with the reason is caught.
   const std::lock_guard full_lock(full_mutex_);
-  return full_;
+  return full_.empty() ? std::nullopt : std::optional(full_);
 }
 
 void Shard::give(Answer& answer, Frame frame) {
