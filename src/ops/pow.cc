@@ -6,9 +6,8 @@ Op pow() {
   Op op("pow(a, b)");
   op.doc =
       "a to the power of b, elementwise.\n"
-      "The gradient with respect to a is zero where b is 0, and that with respect to b where a is "
-      "0 "
-      "or less.\n"
+      "The gradient with respect to a is zero where b is 0.\n"
+      "The gradient with respect to b is zero where a is 0 or less.\n"
       "a and b have one dtype, f32 or f64, and are broadcast to one shape.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::floats);
