@@ -86,6 +86,7 @@ TRIREME_C_API trireme_status trireme_load(const char* directory, int threads,
 /* Frees a model; null is allowed. */
 TRIREME_C_API void trireme_free(trireme_model* model);
 
+/* A null model has no name and no target (null), and no ports and no labels (0). */
 TRIREME_C_API const char* trireme_name(const trireme_model* model);
 TRIREME_C_API const char* trireme_target(const trireme_model* model); /* "x86-64-v3" */
 TRIREME_C_API size_t trireme_inputs(const trireme_model* model);

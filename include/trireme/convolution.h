@@ -127,6 +127,7 @@ struct Pool3dOptions {
   Triple kernel = 2;
   std::optional<Triple> stride = {};  // default: the kernel's size
   Padding3d padding = {};
+  bool ceil_mode = false;         // as in PoolOptions, along each axis
   bool count_include_pad = true;  // avg_pool3d only: padding counts as elements
   DeprecatedOption<bool, "count_padding", "count_include_pad"> count_padding = {};
 };

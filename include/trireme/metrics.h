@@ -126,6 +126,30 @@ TRIREME_API Metric streaming_auc_error(Value score, Value label, StreamingAucOpt
 TRIREME_API Metric mean_average_precision(Value scores, Value relevant,
                                           SourceLocation where = SourceLocation::current());
 
+struct RankingOptions {
+  std::int64_t k = 0;  // counts the first k places of a group; 0: all
+};
+// Examples in ranking groups, such as the documents of a query. score: floats, one for each
+// example; relevance: numbers of the same shape, 0 or more; group: integers, one for each example,
+// below 2^53. The examples of a group need not follow each other. Each metric is a mean over the
+// groups that have an example with relevance above 0, and NaN if there is none.
+// Errors: data when evaluated, for a score that is NaN and a relevance below 0.
+//
+// The sum of (2^relevance - 1) / log2(place + 1) over the places, from 1, of the examples by
+// falling score, divided by the largest possible sum: "ndcg", or "ndcg_10". Equal scores share
+// their places.
+TRIREME_API Metric ndcg(Value score, Value relevance, Value group, RankingOptions options = {},
+                        SourceLocation where = SourceLocation::current());
+// The share of relevant examples (above 0) among those with at least its score, for each relevant
+// example; the mean of these: "map".
+TRIREME_API Metric grouped_average_precision(Value score, Value relevance, Value group,
+                                             SourceLocation where = SourceLocation::current());
+// 1 / place of the first relevant example, after the others with its score, or 0 if it is beyond
+// the first k: "mrr".
+TRIREME_API Metric reciprocal_rank(Value score, Value relevance, Value group,
+                                   RankingOptions options = {},
+                                   SourceLocation where = SourceLocation::current());
+
 // --- Sequences --------------------------------------------------------------------------------
 
 // exp(the mean loss of all tokens): "perplexity". loss_per_token: floats of any shape, the negative

@@ -178,6 +178,9 @@ struct PoolOptions {
   Pair kernel = 2;
   std::optional<Pair> stride = {};  // default: the kernel's size
   Padding padding = {};
+  // Adds a last window that begins inside the image, or in the padding before it, and ends after
+  // the padding. What it has there does not count. Not with "same".
+  bool ceil_mode = false;
   bool count_include_pad = true;  // avg_pool only: padding counts as elements
   DeprecatedOption<bool, "count_padding", "count_include_pad"> count_padding = {};
 };

@@ -160,11 +160,13 @@ struct RmsProp {
 };
 
 // m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g^2; in step t, from 1,
-// p -= rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon): Kingma and Ba 2015.
+// p -= rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon): Kingma and Ba 2015. With
+// amsgrad, the largest v of all steps replaces v in the last formula: Reddi et al. 2018.
 struct Adam {
   Schedule learning_rate = 1e-3;
   double beta1 = 0.9, beta2 = 0.999;
   double epsilon = 1e-8;
+  bool amsgrad = false;
   double weight_decay = 0;
   Clip clip = {};
 };
@@ -174,6 +176,7 @@ struct AdamW {
   Schedule learning_rate = 1e-3;
   double beta1 = 0.9, beta2 = 0.999;
   double epsilon = 1e-8;
+  bool amsgrad = false;
   double weight_decay = 1e-2;
   Clip clip = {};
 };

@@ -174,6 +174,9 @@ struct BleuOptions {
   Tokenizer tokenizer = Tokenizer::v13a;
   Smoothing smoothing = Smoothing::exp;
   bool lower_case = false;  // all text, with Unicode's rules
+  // Leaves out the orders of which the hypotheses have no n-gram, for scores of single sentences.
+  // Without it the score is 0 then.
+  bool effective_order = false;
 };
 
 struct BleuScore {

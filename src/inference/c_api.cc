@@ -126,6 +126,10 @@ struct Given {
   std::vector<FeedView> views;
 };
 
+void require_model(const char* function, const trireme_model* model) {
+  if (model == nullptr) trireme::fail_usage(fmt::format("{}: the model is null", function));
+}
+
 void check_memory(const std::string& name, const trireme_tensor& tensor, std::int64_t wanted) {
   if (static_cast<std::uint64_t>(wanted) > tensor.bytes || (wanted > 0 && tensor.data == nullptr)) {
     trireme::fail_usage(fmt::format("{} takes {} bytes, and there are {}", name, wanted,
@@ -206,28 +210,37 @@ trireme_status trireme_load(const char* directory, int threads, trireme_model** 
 
 void trireme_free(trireme_model* model) { delete model; }
 
-const char* trireme_name(const trireme_model* model) { return model->runner.model().name.c_str(); }
-const char* trireme_target(const trireme_model* model) {
-  return model->runner.model().target.c_str();
+// A null model has no name, no ports and no labels.
+const char* trireme_name(const trireme_model* model) {
+  return model == nullptr ? nullptr : model->runner.model().name.c_str();
 }
-size_t trireme_inputs(const trireme_model* model) { return model->inputs.size(); }
-size_t trireme_outputs(const trireme_model* model) { return model->outputs.size(); }
+const char* trireme_target(const trireme_model* model) {
+  return model == nullptr ? nullptr : model->runner.model().target.c_str();
+}
+size_t trireme_inputs(const trireme_model* model) {
+  return model == nullptr ? 0 : model->inputs.size();
+}
+size_t trireme_outputs(const trireme_model* model) {
+  return model == nullptr ? 0 : model->outputs.size();
+}
 const trireme_port* trireme_input(const trireme_model* model, size_t index) {
-  return index < model->inputs.size() ? &model->inputs[index] : nullptr;
+  return index < trireme_inputs(model) ? &model->inputs[index] : nullptr;
 }
 const trireme_port* trireme_output(const trireme_model* model, size_t index) {
-  return index < model->outputs.size() ? &model->outputs[index] : nullptr;
+  return index < trireme_outputs(model) ? &model->outputs[index] : nullptr;
 }
-size_t trireme_labels(const trireme_model* model) { return model->runner.model().labels.size(); }
+size_t trireme_labels(const trireme_model* model) {
+  return model == nullptr ? 0 : model->runner.model().labels.size();
+}
 const char* trireme_label(const trireme_model* model, size_t index) {
-  const auto& labels = model->runner.model().labels;
-  return index < labels.size() ? labels[index].c_str() : nullptr;
+  return index < trireme_labels(model) ? model->runner.model().labels[index].c_str() : nullptr;
 }
 
 trireme_status trireme_plan_outputs(const trireme_model* model, const trireme_tensor* inputs,
                                     size_t input_count, trireme_tensor* outputs,
                                     size_t output_count) {
   return guarded([&] {
+    require_model("trireme_plan_outputs", model);
     const Given given(*model, inputs, input_count);
     const auto made = forms(*model, model->runner.sizes(given.views), outputs, output_count);
     std::copy(made.begin(), made.end(), outputs);
@@ -237,6 +250,7 @@ trireme_status trireme_plan_outputs(const trireme_model* model, const trireme_te
 trireme_status trireme_run(trireme_model* model, const trireme_tensor* inputs, size_t input_count,
                            trireme_tensor* outputs, size_t output_count) {
   return guarded([&] {
+    require_model("trireme_run", model);
     const Given given(*model, inputs, input_count);
     const trireme::SymbolSizes sizes = model->runner.sizes(given.views);
     std::map<std::string, const void*> feeds;

@@ -1,6 +1,7 @@
 // Optimizers that use a running mean of the gradients.
 
 #include "nn/updates.h"
+#include "trireme/functions.h"
 
 namespace trireme::nn {
 namespace {
@@ -41,10 +42,14 @@ template <class Options>
 Value adam_change(const Options& options, const Updates& updates, const Slot& slot,
                   const Moments& moments) {
   const Operand rate = updates.rate_over(correction(updates, options.beta1), slot);
-  return moments.next_m * rate / corrected_root(options, updates, moments.next_v);
+  Value v = moments.next_v;
+  if (options.amsgrad) {
+    const Value largest = updates.state(slot, "adam_max_v");
+    v = maximum(largest, v);
+    updates.set(largest, v);
+  }
+  return moments.next_m * rate / corrected_root(options, updates, v);
 }
-
-Value norm(const Value& x) { return sqrt(sum(x * x)); }
 
 }  // namespace
 

@@ -116,14 +116,36 @@ Value windows_along(LocationScope& at, const Value& x, int axis, std::int64_t ke
 
 }  // namespace
 
+std::int64_t padding_for_ceil(std::int64_t size, std::int64_t kernel, std::int64_t stride,
+                              std::int64_t before, std::int64_t after) {
+  const std::int64_t all = size + before + after;
+  if (stride < 1 || all < kernel || (all - kernel) % stride == 0) return after;  // or an op's error
+  const std::int64_t first = ((all - kernel) / stride + 1) * stride;  // of the added window
+  return first >= size + before ? after : first + kernel - size - before;
+}
+
+namespace {
+
+// Top, bottom, left, right. With ceil_mode the bottom and the right may be larger than `padding`.
+std::vector<std::int64_t> pool_padding(const Value& x, const PoolOptions& options,
+                                       const Pair& stride) {
+  const Pair size = size_of_image(x), kernel = options.kernel;
+  std::vector<std::int64_t> sides = padding_of(size, options.padding, kernel, stride, 1);
+  if (!options.ceil_mode || options.padding.same) return sides;
+  sides[1] = padding_for_ceil(size.height, kernel.height, stride.height, sides[0], sides[1]);
+  sides[3] = padding_for_ceil(size.width, kernel.width, stride.width, sides[2], sides[3]);
+  return sides;
+}
+
+}  // namespace
+
 Value max_pool(const Value& x, PoolOptions options, SourceLocation where) {
   const LocationScope at(x, "max_pool", where);
   require_image(x, "max_pool");
   const Pair stride = options.stride.value_or(options.kernel);
   return trireme::max_pool(x, {.kernel = list(options.kernel),
                                .stride = list(stride),
-                               .padding = padding_of(size_of_image(x), options.padding,
-                                                     options.kernel, stride, 1)})
+                               .padding = pool_padding(x, options, stride)})
       .front();
 }
 
@@ -132,11 +154,19 @@ Value avg_pool(const Value& x, PoolOptions options, SourceLocation where) {
   require_image(x, "avg_pool");
   options.count_padding.apply_to(options.count_include_pad, true);
   const Pair stride = options.stride.value_or(options.kernel);
-  return trireme::avg_pool(
-      x, {.kernel = list(options.kernel),
-          .stride = list(stride),
-          .padding = padding_of(size_of_image(x), options.padding, options.kernel, stride, 1),
-          .count_include_pad = options.count_include_pad});
+  const auto own = padding_of(size_of_image(x), options.padding, options.kernel, stride, 1);
+  std::vector<std::int64_t> sides = pool_padding(x, options, stride);
+  Value image = x;
+  if (sides != own && options.count_include_pad) {
+    // The given padding counts as elements, but not what ceil_mode adds.
+    image = pad(x, {.low = {0, 0, own[0], own[2]}, .high = {0, 0, own[1], own[3]}});
+    for (std::size_t i = 0; i < 4; ++i) sides[i] -= own[i];
+    options.count_include_pad = false;
+  }
+  return trireme::avg_pool(image, {.kernel = list(options.kernel),
+                                   .stride = list(stride),
+                                   .padding = sides,
+                                   .count_include_pad = options.count_include_pad});
 }
 
 Value global_avg_pool(const Value& x, SourceLocation where) {

@@ -42,14 +42,28 @@ struct Window {
   std::vector<std::int64_t> kernel, stride, padding;
 };
 
+void require_volume(const Value& x, const char* what) {
+  if (!is_volume(x)) fail_layer(what, "the input is not a batch of volumes", kVolumeHint, x);
+}
+
+// Front, back, top, bottom, left, right. With ceil_mode the last of each pair may be larger.
+std::vector<std::int64_t> pool_padding(const Value& x, const Pool3dOptions& options,
+                                       const Triple& stride) {
+  std::vector<std::int64_t> sides = padding_of(x, options.padding, options.kernel, stride, 1);
+  if (!options.ceil_mode || options.padding.same) return sides;
+  const auto sizes = list(options.kernel), steps = list(stride);
+  for (std::size_t i = 0; i < 3; ++i) {
+    sides[2 * i + 1] = padding_for_ceil(x.dim(static_cast<int>(2 + i)).constant(), sizes[i],
+                                        steps[i], sides[2 * i], sides[2 * i + 1]);
+  }
+  return sides;
+}
+
 // Pools height and width first and then the depth, because windows are independent along their
 // axes. Channels are last, as for convolutions, so that the reshapes move no data.
-Value pooled(const Value& x, const Pool3dOptions& options, const char* what,
+Value pooled(const Value& x, const Triple& kernel, const Triple& stride,
+             const std::vector<std::int64_t>& sides,
              const std::function<Value(const Value& images, const Window&)>& pool) {
-  if (!is_volume(x)) fail_layer(what, "the input is not a batch of volumes", kVolumeHint, x);
-  const Triple& kernel = options.kernel;
-  const Triple stride = options.stride.value_or(kernel);
-  const auto sides = padding_of(x, options.padding, kernel, stride, 1);
   const Dim &n = x.dim(0), &c = x.dim(1), &d = x.dim(2), &h = x.dim(3), &w = x.dim(4);
   const Value last = transpose(x, {.permutation = {0, 2, 3, 4, 1}});
   const Value flat =
@@ -99,25 +113,41 @@ Value conv3d(const Value& x, Conv3dOptions options, SourceLocation where) {
 
 Value max_pool3d(const Value& x, Pool3dOptions options, SourceLocation where) {
   const LocationScope at(x, "max_pool3d", where);
-  return pooled(x, options, "max_pool3d", [](const Value& images, const Window& window) {
-    return trireme::max_pool(images, {.kernel = window.kernel,
-                                      .stride = window.stride,
-                                      .padding = window.padding,
-                                      .layout = "nhwc"})
-        .front();
-  });
+  require_volume(x, "max_pool3d");
+  const Triple stride = options.stride.value_or(options.kernel);
+  return pooled(x, options.kernel, stride, pool_padding(x, options, stride),
+                [](const Value& images, const Window& window) {
+                  return trireme::max_pool(images, {.kernel = window.kernel,
+                                                    .stride = window.stride,
+                                                    .padding = window.padding,
+                                                    .layout = "nhwc"})
+                      .front();
+                });
 }
 
 Value avg_pool3d(const Value& x, Pool3dOptions options, SourceLocation where) {
   const LocationScope at(x, "avg_pool3d", where);
   options.count_padding.apply_to(options.count_include_pad, true);
-  return pooled(x, options, "avg_pool3d", [&](const Value& images, const Window& window) {
-    return trireme::avg_pool(images, {.kernel = window.kernel,
-                                      .stride = window.stride,
-                                      .padding = window.padding,
-                                      .count_include_pad = options.count_include_pad,
-                                      .layout = "nhwc"});
-  });
+  require_volume(x, "avg_pool3d");
+  const Triple stride = options.stride.value_or(options.kernel);
+  const auto own = padding_of(x, options.padding, options.kernel, stride, 1);
+  std::vector<std::int64_t> sides = pool_padding(x, options, stride);
+  Value volume = x;
+  if (sides != own && options.count_include_pad) {
+    // The given padding counts as elements, but not what ceil_mode adds.
+    volume =
+        pad(x, {.low = {0, 0, own[0], own[2], own[4]}, .high = {0, 0, own[1], own[3], own[5]}});
+    for (std::size_t i = 0; i < sides.size(); ++i) sides[i] -= own[i];
+    options.count_include_pad = false;
+  }
+  return pooled(volume, options.kernel, stride, sides,
+                [&](const Value& images, const Window& window) {
+                  return trireme::avg_pool(images, {.kernel = window.kernel,
+                                                    .stride = window.stride,
+                                                    .padding = window.padding,
+                                                    .count_include_pad = options.count_include_pad,
+                                                    .layout = "nhwc"});
+                });
 }
 
 }  // namespace trireme::nn

@@ -26,6 +26,11 @@ std::int64_t same_padding(std::int64_t size, std::int64_t kernel, std::int64_t s
 std::vector<std::int64_t> padding_of(const Pair& size, const Padding& padding, const Pair& kernel,
                                      const Pair& stride, const Pair& dilation);
 
+// Returns the padding after an axis with ceil_mode: as much more that the last window, which begins
+// before the end of the axis, fits. `before` and `after` are the padding without ceil_mode.
+std::int64_t padding_for_ceil(std::int64_t size, std::int64_t kernel, std::int64_t stride,
+                              std::int64_t before, std::int64_t after);
+
 // Whether x is [batch, channels, height, width] with all sizes constant except the batch.
 bool is_image(const Value& x);
 void require_image(const Value& x, const char* what);  // Error(usage)

@@ -106,6 +106,12 @@ TEST_F(TypeRules, RejectHugeWindows) {
   EXPECT_THAT(refused({.dilation = {2147483647, 1}}), HasSubstr("does not fit"));
   EXPECT_THAT(message_of([&] { max_pool(x, {.kernel = {kHuge, 1}, .stride = {1, 1}}); }),
               HasSubstr("at most 2147483647"));
+  EXPECT_THAT(message_of([&] {
+                max_pool(x, {.kernel = {20000, 20000},
+                             .stride = {1, 1},
+                             .padding = {19999, 19999, 19999, 19999}});
+              }),
+              HasSubstr("more than 16384 places"));
 }
 
 TEST_F(TypeRules, SliceWithAHugeStride) {

@@ -9,6 +9,13 @@ namespace {
 
 Window checked_window(const Attributes& attributes) {
   const Window window = window_of(attributes);
+  // A kernel has the code of each place of the window.
+  constexpr std::int64_t kMaxPlaces = 1 << 14;
+  require(window.kernel[0] <= kMaxPlaces / window.kernel[1],
+          "a window of " + std::to_string(window.kernel[0]) + " by " +
+              std::to_string(window.kernel[1]) + " has more than " + std::to_string(kMaxPlaces) +
+              " places",
+          "to pool whole images, use mean() or reduce_max() along their axes");
   for (std::size_t axis = 0; axis < 2; ++axis) {
     require(std::max(window.before(axis), window.after(axis)) < window.kernel[axis],
             "the padding is as large as the kernel, so a window may contain only padding",

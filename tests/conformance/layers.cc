@@ -455,6 +455,11 @@ std::vector<TrainingCase> training_cases() {
                            "Adam([w], lr=0.02, weight_decay=0.1)"));
   cases.push_back(training("adamw", AdamW{.learning_rate = 0.02, .weight_decay = 0.1},
                            "AdamW([w], lr=0.02, weight_decay=0.1)"));
+  cases.push_back(training("adam amsgrad", Adam{.learning_rate = 0.05, .amsgrad = true},
+                           "Adam([w], lr=0.05, amsgrad=True)"));
+  cases.push_back(training("adamw amsgrad",
+                           AdamW{.learning_rate = 0.05, .amsgrad = true, .weight_decay = 0.1},
+                           "AdamW([w], lr=0.05, amsgrad=True, weight_decay=0.1)"));
   add_adaptive(cases);
   cases.push_back(training("sgd clipped by value",
                            Sgd{.learning_rate = 0.05, .clip = {.value = 0.1}}, "SGD([w], lr=0.05)",

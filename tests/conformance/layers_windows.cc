@@ -63,7 +63,51 @@ void add_transposed(std::vector<Case>& cases) {
       "F.conv_transpose2d(x[0], x[1], x[2], 2, 1)"));
 }
 
+// Windows, strides and paddings of which the last window is added, and of which it is not.
+void add_ceil_pools(std::vector<Case>& cases) {
+  struct Form {
+    std::int64_t kernel, stride, padding;
+  };
+  for (const Form f : {Form{2, 2, 0}, {3, 2, 1}, {2, 3, 1}, {3, 3, 0}}) {
+    const std::string text = std::to_string(f.kernel) + ", " + std::to_string(f.stride) + ", " +
+                             std::to_string(f.padding) + ", ceil_mode=True";
+    const nn::PoolOptions flat{
+        .kernel = f.kernel, .stride = nn::Pair(f.stride), .padding = f.padding, .ceil_mode = true};
+    const nn::Pool3dOptions deep{.kernel = f.kernel,
+                                 .stride = nn::Triple(f.stride),
+                                 .padding = f.padding,
+                                 .ceil_mode = true};
+    cases.push_back(layer(
+        "max_pool " + text, {{{2, 3, 7, 6}}}, [flat](auto& x) { return nn::max_pool(x[0], flat); },
+        "F.max_pool2d(x[0], " + text + ")"));
+    cases.push_back(layer(
+        "max_pool3d " + text, {{{2, 2, 5, 7, 6}}},
+        [deep](auto& x) { return nn::max_pool3d(x[0], deep); },
+        "F.max_pool3d(x[0], " + text + ")"));
+    for (const bool count : {true, false}) {
+      const std::string all = text + ", count_include_pad=" + (count ? "True" : "False");
+      cases.push_back(layer(
+          "avg_pool " + all, {{{2, 3, 7, 6}}},
+          [flat, count](auto& x) {
+            nn::PoolOptions options = flat;
+            options.count_include_pad = count;
+            return nn::avg_pool(x[0], options);
+          },
+          "F.avg_pool2d(x[0], " + all + ")"));
+      cases.push_back(layer(
+          "avg_pool3d " + all, {{{2, 2, 5, 7, 6}}},
+          [deep, count](auto& x) {
+            nn::Pool3dOptions options = deep;
+            options.count_include_pad = count;
+            return nn::avg_pool3d(x[0], options);
+          },
+          "F.avg_pool3d(x[0], " + all + ")"));
+    }
+  }
+}
+
 void add_pools(std::vector<Case>& cases) {
+  add_ceil_pools(cases);
   cases.push_back(layer(
       "global_max_pool", {{{2, 3, 5, 4}}}, [](auto& x) { return nn::global_max_pool(x[0]); },
       "x[0].amax((2, 3))"));

@@ -104,6 +104,37 @@ TEST_F(JobMetrics, OfNumbers) {
   EXPECT_LT(m["r2"], 1);
 }
 
+// Queries of ten rows; the answer says how well a row fits.
+TEST_F(JobMetrics, OfRankingGroups) {
+  std::string rows = "a,b,qid,answer\n";
+  for (int i = 0; i < 200; ++i) {
+    const int a = i * 7919 % 41 - 20, b = i * 104729 % 37 - 18;
+    rows += std::to_string(a) + "," + std::to_string(b) + "," + std::to_string(i / 10) + "," +
+            std::to_string(a + b > 15  ? 2
+                           : a + b > 0 ? 1
+                                       : 0) +
+            "\n";
+  }
+  write(path("ranks.csv"), rows);
+  const std::string data =
+      "{ csv = \"ranks.csv\", target = \"answer\", standardize = true, integers = [\"qid\"] }";
+  const auto ranked = [&](const std::string& metrics) {
+    return Job::parse("[data]\ntrain = " + data + "\nvalidation = " + data +
+                          "\n[model]\nlayers = [{ linear = { units = 1 } }]\n[train]\nloss = "
+                          "\"mse\"\nepochs = 20\noptimizer = { adam = { learning_rate = 0.02 } }\n"
+                          "metrics = " +
+                          metrics,
+                      path("job.toml"));
+  };
+  const Metrics m = trained(ranked("[\"ndcg\", { ndcg = { k = 3 } }, \"map\", \"mrr\"]"));
+  EXPECT_GT(m["ndcg"], 0.95);
+  EXPECT_GT(m["ndcg_3"], 0.9);
+  EXPECT_GT(m["map"], 0.9);
+  EXPECT_GT(m["mrr"], 0.9);
+  EXPECT_THAT(error_of([&] { trained(ranked("[{ ndcg = { group = \"query\" } }]")); }),
+              HasSubstr("the data have no column \"query\""));
+}
+
 TEST_F(JobMetrics, WordsForWhichWayIsBetter) {
   FitOptions options = job("numbers", 1, "mse",
                            "metrics = [\"rmse\", \"r2\"]\n"

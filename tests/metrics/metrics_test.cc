@@ -197,6 +197,63 @@ TEST_F(AgainstSklearn, Rankings) {
               1e-12);
 }
 
+// Groups of several sizes, one among them, equal scores, and groups without a relevant example.
+TEST_F(AgainstSklearn, RankingGroupsWithTies) {
+  constexpr std::int64_t n = 700;
+  std::mt19937 random(11);
+  Tensor rows(f64, {n, 2}), relevance(f64, {n});
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto group = static_cast<double>(random() % 200 * (random() % 2));
+    rows.data<double>()[2 * i] = group;
+    rows.data<double>()[2 * i + 1] = static_cast<double>(random() % 9) / 2 - 2;
+    const bool none = static_cast<std::int64_t>(group) % 5 == 3;
+    relevance.data<double>()[i] = none ? 0 : static_cast<double>(random() % 4);
+  }
+  Question q(rows, relevance);
+  const Value group =
+      cast(slice(q.prediction, {.starts = {0, 0}, .limits = {-1, 1}}), {.dtype = i64});
+  const Value score = reshape(slice(q.prediction, {.starts = {0, 1}, .limits = {-1, -1}}),
+                              {.shape = {q.prediction.dim(0)}});
+  q.metrics = {ndcg(score, q.truth, group), ndcg(score, q.truth, group, {.k = 3}),
+               grouped_average_precision(score, q.truth, group)};
+  agree("groups", q, 3, 1e-9);
+}
+
+TEST(Metrics, RankingGroups) {
+  const std::vector<double> scores = {3, 2, 1, 5, 5, 5, 1, 7};
+  const std::vector<double> relevant = {0, 1, 1, 1, 0, 2, 0, 0};
+  Program program("groups");
+  const Value score = program.input("score", f64, {batch});
+  const Value relevance = program.input("relevance", f64, {batch});
+  const Value group = program.input("group", i64, {batch});
+  const auto measured = [&](const Metric& metric, std::vector<double> s, std::vector<double> r) {
+    const auto count = static_cast<std::int64_t>(s.size());
+    std::vector<std::int64_t> groups = {1, 1, 1, 2, 2, 2, 3, 3};
+    groups.resize(s.size());
+    Session session(program);
+    const Tensor rows = session.run({{"score", Tensor::from<double>({count}, s)},
+                                     {"relevance", Tensor::from<double>({count}, r)},
+                                     {"group", Tensor::from<std::int64_t>({count}, groups)}},
+                                    {metric.value})[0];
+    return metric.finish(rows);
+  };
+  const Metric mrr = reciprocal_rank(score, relevance, group);
+  EXPECT_EQ(mrr.name, "mrr");
+  EXPECT_DOUBLE_EQ(measured(mrr, scores, relevant), (1.0 / 2 + 1.0 / 2) / 2);
+  EXPECT_DOUBLE_EQ(measured(reciprocal_rank(score, relevance, group, {.k = 1}), scores, relevant),
+                   0);
+  const Metric ndcg_1 = ndcg(score, relevance, group, {.k = 1});
+  EXPECT_EQ(ndcg_1.name, "ndcg_1");
+  EXPECT_DOUBLE_EQ(measured(ndcg_1, scores, relevant), (0 + (1.0 + 0 + 3) / 3 / 3) / 2);
+  EXPECT_TRUE(std::isnan(measured(mrr, {1, 2}, {0, 0}))) << "nothing is relevant";
+  EXPECT_THAT(error_of(ErrorKind::data, [&] { measured(mrr, {std::nan("")}, {1}); }),
+              HasSubstr("mrr: a score is NaN"));
+  EXPECT_THAT(error_of(ErrorKind::data, [&] { measured(ndcg_1, {1}, {-1}); }),
+              HasSubstr("relevance -1"));
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { ndcg(score, relevance, score); }),
+              HasSubstr("group must be integers"));
+}
+
 TEST_F(AgainstSklearn, NumbersNearAndFarFromZero) {
   for (const float offset : {0.0f, 2000.0f, 1e6f}) {
     constexpr std::int64_t n = 403;

@@ -57,6 +57,17 @@ def rankings(rows):
     yield "mean of average_precision_score", np.mean(alone)
 
 
+def groups(rows):
+    """Of columns group, score and relevance."""
+    by_group = {g: rows[rows[:, 0] == g] for g in np.unique(rows[:, 0])}
+    some = [r for r in by_group.values() if (r[:, 2] > 0).any()]
+    for k in (None, 3):
+        yield "ndcg" if k is None else f"ndcg_{k}", np.mean([
+            metrics.ndcg_score([2 ** r[:, 2] - 1], [r[:, 1]], k=k) if len(r) > 1 else 1.0
+            for r in some])
+    yield "map", np.mean([metrics.average_precision_score(r[:, 2] > 0, r[:, 1]) for r in some])
+
+
 def numbers(rows):
     predicted, target = rows[:, 0], rows[:, 1]
     yield "rmse", metrics.mean_squared_error(target, predicted) ** 0.5
@@ -67,7 +78,8 @@ def numbers(rows):
 def main():
     warnings.simplefilter("ignore")
     rows = np.loadtxt(sys.argv[2], ndmin=2)
-    kinds = {"binary": binary, "classes": classes, "rankings": rankings, "numbers": numbers}
+    kinds = {"binary": binary, "classes": classes, "rankings": rankings, "groups": groups,
+             "numbers": numbers}
     for name, value in kinds[sys.argv[1]](rows):
         print(f"{name}\t{value:.17g}")
 

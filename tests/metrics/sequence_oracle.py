@@ -5,8 +5,10 @@ usage: sequence_oracle.py KIND CASES
 
 CASES is a JSON file. Prints JSON: an answer for each case.
 bleu    sacreBLEU, of {hypotheses, references (a list for each hypothesis), tokenize, lowercase,
-smooth} chunks  seqeval, of {predicted, reference (lists of lists of tags)} lower   str.lower() of
-each text """
+        effective_order, smooth}
+chunks  seqeval, of {predicted, reference (lists of lists of tags)}
+lower   str.lower() of each text
+"""
 
 import json
 import sys
@@ -18,7 +20,8 @@ def bleu(case):
     most = max(len(r) for r in case["references"])
     streams = [[r[i] if i < len(r) else None for r in case["references"]] for i in range(most)]
     metric = BLEU(tokenize=case["tokenize"], lowercase=case["lowercase"],
-                  smooth_method=case["smooth"], force=True)
+                  smooth_method=case["smooth"], effective_order=case["effective_order"],
+                  force=True)
     score = metric.corpus_score(case["hypotheses"], streams)
     return {"score": score.score, "precisions": score.precisions, "bp": score.bp,
             "hypothesis_length": score.sys_len, "reference_length": score.ref_len,

@@ -66,17 +66,19 @@ Json to_json(const BleuCase& c) {
           {"references", c.references},
           {"tokenize", c.options.tokenizer == BleuOptions::Tokenizer::none ? "none" : "13a"},
           {"lowercase", c.options.lower_case},
+          {"effective_order", c.options.effective_order},
           {"smooth", c.options.smoothing == BleuOptions::Smoothing::none ? "none" : "exp"}};
 }
 
-// Each corpus with both tokenisers, both cases and both ways of smoothing.
+// Each corpus with both tokenisers, both cases and both ways of smoothing, and with all orders or
+// only those that have n-grams.
 std::vector<BleuCase> in_all_ways(const std::vector<BleuCase>& cases) {
   std::vector<BleuCase> all;
   for (BleuCase c : cases) {
     for (const auto tokenizer : {BleuOptions::Tokenizer::v13a, BleuOptions::Tokenizer::none}) {
       for (const auto smoothing : {BleuOptions::Smoothing::exp, BleuOptions::Smoothing::none}) {
-        for (const bool lower_case : {false, true}) {
-          c.options = {tokenizer, smoothing, lower_case};
+        for (const int form : {0, 1, 2, 3}) {
+          c.options = {tokenizer, smoothing, form % 2 == 1, form >= 2};
           all.push_back(c);
         }
       }

@@ -5,6 +5,7 @@
 #include "base/safetensors.h"
 #include "in_command_folder.h"
 #include "inference/model_file.h"
+#include "trireme/c.h"
 #include "trireme/trireme.h"
 
 namespace trireme::testing {
@@ -164,6 +165,22 @@ TEST_F(CompiledMisuse, CompilingLeavesWhatWasThereWhole) {
   expect_error(ErrorKind::usage, "is no compiled model",
                [&] { compile_model(model, path("model")); });
   EXPECT_EQ(read(path("precious")), "mine");
+}
+
+TEST_F(CompiledMisuse, NullModelsOfC) {
+  EXPECT_EQ(trireme_name(nullptr), nullptr);
+  EXPECT_EQ(trireme_target(nullptr), nullptr);
+  EXPECT_EQ(trireme_inputs(nullptr), 0u);
+  EXPECT_EQ(trireme_outputs(nullptr), 0u);
+  EXPECT_EQ(trireme_labels(nullptr), 0u);
+  EXPECT_EQ(trireme_input(nullptr, 0), nullptr);
+  EXPECT_EQ(trireme_output(nullptr, 0), nullptr);
+  EXPECT_EQ(trireme_label(nullptr, 0), nullptr);
+  trireme_tensor tensor{};
+  EXPECT_EQ(trireme_plan_outputs(nullptr, &tensor, 1, &tensor, 1), TRIREME_USAGE);
+  EXPECT_THAT(trireme_error(), ::testing::HasSubstr("trireme_plan_outputs: the model is null"));
+  EXPECT_EQ(trireme_run(nullptr, &tensor, 1, &tensor, 1), TRIREME_USAGE);
+  trireme_free(nullptr);
 }
 
 TEST_F(CompiledMisuse, WrongFeeds) {

@@ -119,15 +119,17 @@ BleuScore Bleu::score() const {
   // Without any match there is nothing to smooth.
   if (sums_.matches[0] == 0) return result;
   double logarithms = 0, smoothed = 1;
-  for (std::size_t n = 0; n < kOrders && sums_.totals[n] > 0; ++n) {
+  std::size_t orders = 0;
+  for (std::size_t n = 0; n < kOrders && sums_.totals[n] > 0; ++n, ++orders) {
     auto matches = static_cast<double>(sums_.matches[n]);
     if (matches == 0 && options_.smoothing == BleuOptions::Smoothing::exp) {
       matches = smoothed /= 2;
     }
     result.precisions[n] = 100 * matches / static_cast<double>(sums_.totals[n]);
   }
-  for (const double precision : result.precisions) logarithms += std::log(precision);
-  result.score = result.brevity_penalty * std::exp(logarithms / kOrders);
+  if (!options_.effective_order) orders = kOrders;
+  for (std::size_t n = 0; n < orders; ++n) logarithms += std::log(result.precisions[n]);
+  result.score = result.brevity_penalty * std::exp(logarithms / static_cast<double>(orders));
   return result;
 }
 

@@ -69,6 +69,9 @@ TEST(Bleu, SmoothsByHalves) {
   EXPECT_EQ(bleu_of("a x b y c", {"a z b w c"}, options).score, 0);
   EXPECT_EQ(bleu_of("x y", {"a b"}).score, 0) << "nothing to smooth without any match";
   EXPECT_EQ(bleu_of("a b", {"a b"}).score, 0) << "no n-gram of 3 words to look for";
+  options.effective_order = true;
+  EXPECT_NEAR(bleu_of("a b", {"a b"}, options).score, 100, 1e-12);
+  EXPECT_EQ(bleu_of("", {"a b"}, options).score, 0);
 }
 
 TEST(Bleu, TakesTheNearestReference) {

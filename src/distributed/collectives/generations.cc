@@ -150,7 +150,9 @@ std::optional<Milliseconds> Generations::propose() {
     present[name] = entry.created;
     missing.erase(name);
     survives = survives || old.contains(name);
-    propose.when.push_back(unchanged(entry));
+    // One that vanishes before the commit costs time, as one that vanishes after it: the others
+    // form another generation. So a store need not compare more than it can.
+    if (propose.when.size() < kMaxActions) propose.when.push_back(unchanged(entry));
   }
   if (present.size() < options_.min_members || (lives && !survives)) return std::nullopt;
   const auto left = std::chrono::duration_cast<Milliseconds>(until - Clock::now());

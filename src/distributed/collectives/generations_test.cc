@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "base/testing/error.h"
 #include "base/testing/wait_until.h"
@@ -55,6 +58,25 @@ TEST(Generations, ThoseWhoAnswerFormTheNextOne) {
   EXPECT_EQ(next(berta, 1), "1 1:anna 1:berta");
   EXPECT_FALSE(anna.generations.called());
   EXPECT_TRUE(store->list("ring/next/").entries.empty());
+}
+
+TEST(Generations, MoreMembersThanOneTransactionCompares) {
+  constexpr std::size_t kMembers = kMaxActions + 22;
+  const auto store = make_memory_store();
+  std::vector<std::unique_ptr<Party>> parties;
+  std::vector<Party*> all;
+  for (std::size_t i = 0; i < kMembers; ++i) {
+    parties.push_back(std::make_unique<Party>(*store, "member" + std::to_string(i)));
+    all.push_back(parties.back().get());
+  }
+  all_answer(all, 1);
+  next(*all[0], 1);
+  EXPECT_EQ(all[0]->generations.current().members.size(), kMembers);
+  for (std::size_t gone = 0; gone < 10; ++gone) parties[gone].reset();
+  all.erase(all.begin(), all.begin() + 10);
+  all_answer(all, 2);
+  next(*all[0], 2);
+  EXPECT_EQ(all[0]->generations.current().members.size(), kMembers - 10);
 }
 
 TEST(Generations, WhoIsDeadIsNotWaitedForLong) {

@@ -119,7 +119,12 @@ std::vector<Values> together(int members, const Told& told, int steps) {
 
 void expect_the_same(const Told& told, float within = 2e-5f, int steps = 7) {
   Model alone(told);
-  alone.trainer.emplace(alone.program, alone.options(told));
+  TrainerOptions options = alone.options(told);
+  // Members weigh accumulated steps equally; one process alone weighs them by their examples.
+  if (options.updates.accumulate > 1) {
+    options.updates.accumulate_weight = constant(alone.program, {.value = 1});
+  }
+  alone.trainer.emplace(alone.program, std::move(options));
   const Values first = alone.parameters();
   for (int step = 0; step < steps; ++step) {
     alone.trainer->step(examples(step * kStep, (step + 1) * kStep));

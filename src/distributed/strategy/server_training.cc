@@ -120,6 +120,7 @@ void set_optimizer(ServerTrainingOptions& options, const Optimizer& optimizer) {
     options.rule = RowRule::adagrad(adagrad->initial, adagrad->epsilon);
     options.rate = adagrad->learning_rate;
   } else if (const auto* adam = std::get_if<Adam>(&optimizer)) {
+    if (adam->amsgrad) fail_usage("adam on parameter servers has no amsgrad");
     options.rule = RowRule::adam(adam->beta1, adam->beta2, adam->epsilon);
     options.rate = adam->learning_rate;
   } else if (const auto* ftrl = std::get_if<Ftrl>(&optimizer)) {

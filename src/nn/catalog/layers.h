@@ -83,6 +83,7 @@ void fields(Visit& visit, MaxPoolOptions& o) {
   visit({"kernel", "size of the window", kSize}, o.kernel);
   visit({"stride", "step of the window", kSize, false, "`kernel`"}, o.stride);
   visit({"padding", "border around the input", kExtent}, o.padding);
+  visit({"ceil_mode", "a last window that only begins inside the input"}, o.ceil_mode);
 }
 struct AvgPoolOptions : MaxPoolOptions {};
 template <class Visit>

@@ -33,6 +33,9 @@ void optimizer_fields(Visit& visit, Options& o) {
   if constexpr (requires { o.epsilon; }) {
     visit({"epsilon", "keeps quotients finite", nn::kNotNegative}, o.epsilon);
   }
+  if constexpr (requires { o.amsgrad; }) {
+    visit({"amsgrad", "divides by the largest mean of squared gradients so far"}, o.amsgrad);
+  }
   if constexpr (requires { o.initial; }) {
     visit({"initial", "first value of the sums of squares", nn::kNotNegative}, o.initial);
   }

@@ -128,6 +128,11 @@ const Schedule& schedule_of(const Optimizer& optimizer) {
                     optimizer);
 }
 
+bool has_amsgrad(const Optimizer& optimizer) {
+  const auto* adam = std::get_if<Adam>(&optimizer);
+  return adam != nullptr && adam->amsgrad;
+}
+
 bool on_servers(const Optimizer& optimizer) {
   return std::holds_alternative<Sgd>(optimizer) || std::holds_alternative<Adagrad>(optimizer) ||
          std::holds_alternative<Adam>(optimizer) || std::holds_alternative<Ftrl>(optimizer);
@@ -146,6 +151,9 @@ std::optional<WrongSetting> wrong_training(Mode mode, const Optimizer& optimizer
       {!servers || on_servers(optimizer), "optimizer",
        "is none of parameter servers, which have sgd, adagrad, adam and ftrl alone\n  hint   one "
        "of these, or mode = \"all_reduce\""},
+      {!servers || !has_amsgrad(optimizer), "optimizer",
+       "has amsgrad, which parameter servers do not have\n  hint   amsgrad = false, or mode = "
+       "\"all_reduce\""},
       {!servers || updates.accumulate <= 1, "accumulate",
        "is not for parameter servers, which change parameters by every gradient\n  hint   a larger "
        "batch, or mode = \"all_reduce\""},

@@ -3,6 +3,7 @@
 // The metrics that a job file may name, and their options as fields (nn/catalog/field.h).
 
 #include <optional>
+#include <string>
 
 #include "nn/catalog/field.h"
 #include "trireme/metrics.h"
@@ -54,6 +55,24 @@ void fields(Visit& visit, TopOptions& o) {
   visit(nn::Field{"k", "labels among this number of largest scores count", nn::kSize}, o.k);
 }
 
+// Of metrics of ranking groups.
+struct GroupOptions {
+  std::string group = "qid";
+};
+template <class Visit>
+void fields(Visit& visit, GroupOptions& o) {
+  visit(nn::Field{"group", "column of whole numbers: examples with one number are compared"},
+        o.group);
+}
+struct PlacesOptions : GroupOptions {
+  std::int64_t k = 0;
+};
+template <class Visit>
+void fields(Visit& visit, PlacesOptions& o) {
+  fields(visit, static_cast<GroupOptions&>(o));
+  visit(nn::Field{"k", "places of a group that count; 0: all", nn::kExtent}, o.k);
+}
+
 // Calls visit(MetricEntry, options) for every metric.
 template <class Visit>
 void for_each_metric(Visit&& visit) {
@@ -66,8 +85,11 @@ void for_each_metric(Visit&& visit) {
   visit(MetricEntry{{"f1", "Harmonic mean of precision and recall"}}, CountOptions{});
   visit(MetricEntry{{"log_loss", "Cross entropy"}, false}, NoOptions{});
   visit(MetricEntry{{"mae", "Mean absolute error"}, false}, NoOptions{});
+  visit(MetricEntry{{"map", "Mean average precision of ranking groups"}}, GroupOptions{});
   visit(MetricEntry{{"mean_average_precision", "Of rankings [batch, items]"}}, NoOptions{});
+  visit(MetricEntry{{"mrr", "Mean reciprocal rank of ranking groups"}}, PlacesOptions{});
   visit(MetricEntry{{"mse", "Mean squared error"}, false}, NoOptions{});
+  visit(MetricEntry{{"ndcg", "Discounted gain of ranking groups"}}, PlacesOptions{});
   visit(MetricEntry{{"perplexity", "Exponential of the cross entropy"}, false}, NoOptions{});
   visit(MetricEntry{{"precision", "Share of right ones among the predictions"}}, CountOptions{});
   visit(MetricEntry{{"r2", "Share of the variance that is predicted"}}, NoOptions{});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/program.h"
 #include "session/job/field_reader.h"
 #include "session/job/line.h"
 #include "session/job/metric_tables.h"
@@ -141,6 +142,31 @@ Metric of_rankings(const Choice& choice, const Network& network) {
   return mean_average_precision(network.logits, fitted(network.target, network.logits));
 }
 
+// The input of the groups, which the metrics share.
+Value group_input(const Network& network, const std::string& name) {
+  ir::Program& program = *network.logits.get()->program;
+  for (const auto& input : program.main().arguments) {
+    if (input->name == name) return Value(input.get());
+  }
+  return Value(program.add_input(name, {DType::i64, {batch}, ""}));
+}
+
+Metric of_groups(const Choice& choice, Table& table, const Network& network) {
+  if (network.task != Task::binary && network.task != Task::numbers) {
+    fail_task(choice, network.task, "numbers or zeros and ones");
+  }
+  const Value& score = network.logits;
+  const Value target = fitted(network.target, score);
+  if (choice.name == "map") {
+    const std::string column = read_options<GroupOptions>(table).group;
+    return grouped_average_precision(score, target, group_input(network, column));
+  }
+  const auto options = read_options<PlacesOptions>(table);
+  const Value group = group_input(network, options.group);
+  return choice.name == "ndcg" ? ndcg(score, target, group, {.k = options.k})
+                               : reciprocal_rank(score, target, group, {.k = options.k});
+}
+
 Metric build_metric(const Node& node, const Network& network) {
   const Choice choice = read_choice(node, "a metric");
   Table table(*choice.options);
@@ -162,6 +188,8 @@ Metric build_metric(const Node& node, const Network& network) {
     metric = counted(choice, table, network, f1, binary_f1);
   } else if (name.ends_with("auc") || name == "streaming_auc_error") {
     metric = of_scores(choice, table, network);
+  } else if (name == "ndcg" || name == "map" || name == "mrr") {
+    metric = of_groups(choice, table, network);
   } else if (name == "mean_average_precision") {
     metric = of_rankings(choice, network);
   } else {
