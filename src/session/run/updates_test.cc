@@ -116,7 +116,7 @@ TEST(Averages, StandInForTheParametersAndGoBack) {
 
   Net plain;
   Trainer without(plain.program, {.loss = plain.loss});
-  EXPECT_THROW(without.averaged(), Error);
+  EXPECT_THROW(static_cast<void>(without.averaged()), Error);
 }
 
 TEST(Plateau, LowersTheRateOfTheNextSteps) {
