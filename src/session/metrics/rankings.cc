@@ -1,5 +1,5 @@
-// Metrics of ranking groups: the rows of one query are compared with each other. Rows of a group may
-// be in different batches.
+// Metrics of ranking groups: the rows of one query are compared with each other. Rows of a group
+// may be in different batches.
 
 #include <fmt/core.h>
 
@@ -35,8 +35,8 @@ double discount(std::size_t position) { return 1 / std::log2(static_cast<double>
 
 double gain_of(const Row& row) { return std::exp2(row.relevance) - 1; }
 
-// The sum of discounted gains of the first `k` places. Rows with equal scores share the discounts of
-// their places: McSherry and Najork, "Computing information retrieval performance measures
+// The sum of discounted gains of the first `k` places. Rows with equal scores share the discounts
+// of their places: McSherry and Najork, "Computing information retrieval performance measures
 // efficiently in the presence of tied scores", 2008.
 double discounted_gain(Iterator begin, Iterator end, std::size_t k) {
   double sum = 0;
