@@ -19,6 +19,7 @@
 #include "trireme/ragged.h"
 #include "trireme/sequence.h"
 #include "trireme/session.h"
+#include "trireme/trainer.h"
 
 namespace trireme {
 namespace {
