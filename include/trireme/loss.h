@@ -1,6 +1,7 @@
 #pragma once
 
-// Losses without averaging: mean(nn::cross_entropy(logits, label)).
+// Losses of each example, which mean() averages: mean(nn::cross_entropy(logits, label)). Some have
+// the option `reduction` instead.
 
 #include <cstdint>
 #include <optional>

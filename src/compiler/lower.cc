@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/summation.h"
 #include "compiler/contraction.h"
 #include "compiler/lowering.h"
 #include "compiler/segments.h"
@@ -23,10 +24,6 @@ constexpr std::int64_t kBlock = 4096;  // elements of one iteration of a flat pa
 constexpr int kReductionUnroll = 4;
 constexpr std::size_t kMaxUnrolledOps =
     8;  // with more ops, several vectors do not fit into registers
-// A sum of f32 numbers is the f64 sum of partial sums in f32. One partial sum has at most this many
-// additions. Then the error of a sum of positive numbers is below 1e-6 of the sum: a partial sum of
-// n additions has an error below n * 2^-26 * 4/3 of it, and the result is rounded once.
-constexpr std::int64_t kMaxAdditions = 32;
 
 class GroupLowering : public KernelLowering {
  public:

@@ -1,16 +1,15 @@
 #pragma once
 
-// Sums of lines of numbers. Sums of f32 add at most kMaxAdditions numbers in f32 and the rest in
-// f64, so the error of a sum of positive numbers is below 1e-6 of it. Sums of integers wrap.
+// Sums of lines of numbers, as base/summation.h says. Sums of integers wrap.
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <type_traits>
 
-namespace trireme::kernels {
+#include "base/summation.h"
 
-inline constexpr std::int64_t kMaxAdditions = 32;
+namespace trireme::kernels {
 
 template <class T>
 T sum_of(T a, T b) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "nn/testing/running.h"
+#include "trireme/convolution.h"
 
 namespace trireme::nn {
 namespace {
@@ -30,6 +31,34 @@ double largest(const std::vector<double>& v) {
   double result = 0;
   for (const double x : v) result = std::max(result, std::abs(x));
   return result;
+}
+
+TEST(Initialize, ValuesAreTheGivenOnes) {
+  EXPECT_EQ(values_of(values({1, -2.5, 3, 4, 5, 6}), {2, 3}),
+            (std::vector<double>{1, -2.5, 3, 4, 5, 6}));
+  EXPECT_TRUE(values_of(values({}), {0, 3}).empty());
+  EXPECT_THROW(values_of(values({1, 2}), {3}), Error);
+}
+
+// The variance times the number of inputs of a result is the squared gain of the activation.
+TEST(Initialize, DefaultsFitTheActivation) {
+  const auto variance_in = [](const Program& program, const char* name) {
+    const ir::Parameter& weight = *program.ir().find_parameter(name);
+    return variance_of(initialize(weight, 1).cast(f64).to_vector<double>());
+  };
+  const std::vector<std::pair<Activation, double>> gains = {
+      {tanh, 25.0 / 9},         {relu, 2},        {sigmoid, 1}, {gelu, 2},
+      {leaky_relu, 2 / 1.0001}, {LeakyRelu{1}, 1}};
+  for (const auto& [activation, squared] : gains) {
+    Program program;
+    const Value x = program.input("x", f32, {batch, 400});
+    linear(x, {.units = 500, .activation = activation});
+    EXPECT_NEAR(variance_in(program, "linear_0.weight") * 400, squared, 0.02 * squared);
+    const Value image = program.input("image", f32, {batch, 64, 4, 4});
+    conv_transpose2d(image, {.channels = 3, .kernel = 4, .stride = 2, .activation = activation});
+    EXPECT_NEAR(variance_in(program, "conv_transpose2d_0.weight") * 64 * 16 / 4, squared,
+                0.05 * squared);
+  }
 }
 
 TEST(Initialize, HasTheDocumentedVariance) {

@@ -118,8 +118,10 @@ Value windows_along(LocationScope& at, const Value& x, int axis, std::int64_t ke
 
 std::int64_t padding_for_ceil(std::int64_t size, std::int64_t kernel, std::int64_t stride,
                               std::int64_t before, std::int64_t after) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 31;  // the op refuses larger numbers
+  if (std::max({size, kernel, stride, before, after}) >= kMax || stride < 1) return after;
   const std::int64_t all = size + before + after;
-  if (stride < 1 || all < kernel || (all - kernel) % stride == 0) return after;  // or an op's error
+  if (all < kernel || (all - kernel) % stride == 0) return after;
   const std::int64_t first = ((all - kernel) / stride + 1) * stride;  // of the added window
   return first >= size + before ? after : first + kernel - size - before;
 }

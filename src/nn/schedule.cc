@@ -209,7 +209,8 @@ Value rate_at(const Schedule& schedule, const Value& step) {
 Value plateau_factor(ir::Program& program) {
   const auto make = [&](const char* name, double first) {
     return Value(program.add_parameter(name, ir::Type{DType::f64, {}, ""}, constant(first),
-                                       /*trainable=*/false, ir::Location{"", 0, "optimizer"}));
+                                       /*trainable=*/false,
+                                       ir::Location{"", 0, ir::kOptimizerLayer}));
   };
   make(kPlateauBest, std::nan(""));
   make(kPlateauWaited, 0);

@@ -19,7 +19,7 @@ Updates::Updates(ir::Program& program, const Schedule& schedule, const UpdateOpt
 Value Updates::counter(const char* name, DType dtype) const {
   return Value(program_.add_parameter(std::string("optimizer.") + name, ir::Type{dtype, {}, ""},
                                       zeros(), /*trainable=*/false,
-                                      ir::Location{"", 0, "optimizer"}));
+                                      ir::Location{"", 0, ir::kOptimizerLayer}));
 }
 
 void Updates::count_batches() {
@@ -30,8 +30,9 @@ void Updates::count_batches() {
   if (!options_.accumulate_weight) return;
   const Value sum = counter("weight", DType::f64);
   weight_ = cast(options_.accumulate_weight, {.dtype = DType::f64});
-  total_weight_ = sum + weight_;
-  assign(sum, trireme::where(due_, zero_like(total_weight_), total_weight_));
+  const Value total = sum + weight_, has_any = 0.0 < total;
+  share_ = trireme::where(has_any, 1.0 / trireme::where(has_any, total, 1.0), 0.0);
+  assign(sum, trireme::where(due_, zero_like(total), total));
 }
 
 void Updates::count_updates() {
@@ -74,13 +75,7 @@ void Updates::accumulate(Slot& slot) const {
   if (!due_) return;
   const Value sum = state(slot, "gradient");
   const Value next = sum + (weight_ ? slot.g * as(weight_, slot.g) : slot.g);
-  if (weight_) {
-    const Value has_any = 0.0 < total_weight_;
-    const Value divisor = trireme::where(has_any, total_weight_, 1.0);
-    slot.g = next * as(trireme::where(has_any, 1.0 / divisor, 0.0), slot.g);
-  } else {
-    slot.g = next * (1.0 / options_.accumulate);
-  }
+  slot.g = weight_ ? next * as(share_, slot.g) : next * (1.0 / options_.accumulate);
   assign(sum, trireme::where(due_, zero_like(next), next));
 }
 

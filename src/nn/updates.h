@@ -60,8 +60,9 @@ class Updates {
   const Schedule& schedule_;
   const UpdateOptions& options_;
   Value due_;  // whether this step is an update; empty if every step is
-  // f64 scalars: the weight of this step, and of the steps since the last update. Empty if equal.
-  Value weight_, total_weight_;
+  // f64 scalars: the weight of this step, and 1 / the weights since the last update, or 0 if these
+  // are 0. Empty if all steps have one weight.
+  Value weight_, share_;
   Value number_, rate_;  // f64 scalars: powers of numbers near 1 need the precision
 };
 

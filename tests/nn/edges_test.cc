@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -132,18 +133,29 @@ TEST(Edges, BatchNormOfNoRowsKeepsItsRunningStatistics) {
   EXPECT_EQ(session.parameter("batch_norm_0.running_var").to_vector<float>(), variance);
 }
 
+// A parameter p whose gradient is g.
+struct Clipped {
+  Clipped(const Optimizer& optimizer, const std::vector<float>& start) {
+    minimize(sum(p * g), optimizer);
+    session.emplace(program);
+    session->set_parameter("p", Tensor::from<float>({2}, start));
+  }
+  void step(const std::vector<float>& gradient) {
+    session->run({{"g", Tensor::from<float>({2}, gradient)}}, {},
+                 {.training = true, .updates = true});
+  }
+  Program program{"clip"};
+  Value p = program.parameter("p", f32, {2});
+  Value g = program.input("g", f32, {2});
+  std::optional<Session> session;
+};
+
 // Their squares are beyond f32.
 TEST(Edges, ClippingByANormOfHugeGradients) {
   for (const Clip& clip : {Clip{.norm = 1}, Clip{.global_norm = 1}}) {
-    Program program("clip");
-    const Value p = program.parameter("p", f32, {2});
-    const Value g = program.input("g", f32, {2});
-    minimize(sum(p * g), Sgd{.learning_rate = 1, .clip = clip});
-    Session session(program);
-    session.set_parameter("p", Tensor::from<float>({2}, {0, 0}));
-    session.run({{"g", Tensor::from<float>({2}, {3e19f, -3e19f})}}, {},
-                {.training = true, .updates = true});
-    const std::vector<float> stepped = session.parameter("p").to_vector<float>();
+    Clipped clipped(Sgd{.learning_rate = 1, .clip = clip}, {0, 0});
+    clipped.step({3e19f, -3e19f});
+    const std::vector<float> stepped = clipped.session->parameter("p").to_vector<float>();
     EXPECT_FLOAT_EQ(stepped[0], -std::sqrt(0.5f));
     EXPECT_FLOAT_EQ(stepped[1], std::sqrt(0.5f));
   }
@@ -198,17 +210,10 @@ TEST(Edges, NormOfHugeNumbers) {
 TEST(Edges, ClippingRefusesGradientsThatAreNotFinite) {
   for (const Clip& clip : {Clip{.norm = 1}, Clip{.global_norm = 1}}) {
     for (const float wrong : {kInfinity<float>, -kInfinity<float>, kNan<float>}) {
-      Program program("clip");
-      const Value p = program.parameter("p", f32, {2});
-      const Value g = program.input("g", f32, {2});
-      minimize(sum(p * g), Adam{.learning_rate = 1, .clip = clip});
-      Session session(program);
-      session.set_parameter("p", Tensor::from<float>({2}, {1, 2}));
-      const std::string message = error_of(ErrorKind::numeric, [&] {
-        session.run({{"g", Tensor::from<float>({2}, {1, wrong})}}, {},
-                    {.training = true, .updates = true});
-      });
-      EXPECT_THAT(message, HasSubstr("the norm of "));
+      Clipped clipped(Adam{.learning_rate = 1, .clip = clip}, {1, 2});
+      EXPECT_THAT(error_of(ErrorKind::numeric, [&] { clipped.step({1, wrong}); }),
+                  HasSubstr("the norm of "));
+      Session& session = *clipped.session;
       EXPECT_EQ(session.parameter("p").to_vector<float>(), (std::vector<float>{1, 2}));
       EXPECT_EQ(session.parameter("p.adam_m").to_vector<float>(), (std::vector<float>{0, 0}));
     }
@@ -305,6 +310,43 @@ TEST(Edges, AccumulationWeightsBatchesByTheirRows) {
   };
   EXPECT_FLOAT_EQ(trained({{1, 2, 6}, {3}}, {}), trained({{1, 2, 6, 3}}, {}));
   EXPECT_FLOAT_EQ(trained({{1, 2, 6}, {}, {3}}, {}), -6) << "an empty batch";
+}
+
+TEST(Edges, AccumulationByAGivenWeight) {
+  Program program("weights");
+  const Value x = program.input("x", f32, {}), weight = program.input("weight", i64, {});
+  const Value p = program.parameter("p", f32, {});
+  minimize(x * p, Sgd{.learning_rate = 1}, {.accumulate = 2, .accumulate_weight = weight});
+  Session session(program);
+  const auto step = [&](float gradient, std::int64_t by) {
+    session.run({{"x", Tensor::scalar(gradient)}, {"weight", Tensor::scalar(by)}}, {},
+                {.training = true, .updates = true});
+    return session.parameter("p").item<float>();
+  };
+  session.set_parameter("p", Tensor::scalar(0.0f));
+  EXPECT_EQ(step(8, 1), 0);
+  EXPECT_FLOAT_EQ(step(4, 3), -5);
+  step(7, 0);
+  EXPECT_FLOAT_EQ(step(7, 0), -5) << "weights of 0 change nothing";
+
+  Program other("exchange");
+  const Value q = other.parameter("q", f32, {});
+  EXPECT_THAT(error_of(ErrorKind::usage,
+                       [&] {
+                         minimize(q * 1.0, Sgd{}, {.accumulate = 2, .accumulate_weight = q},
+                                  [](std::vector<ParameterGradient>&) {});
+                       }),
+              HasSubstr("accumulate_weight is the weight of one process"));
+}
+
+TEST(Edges, PoolingWithHugeNumbersAndCeilMode) {
+  Program program("pool");
+  const Value x = program.input("x", f32, {batch, 1, 8, 8});
+  const auto refused = [&](const nn::PoolOptions& options) {
+    return error_of(ErrorKind::usage, [&] { nn::avg_pool(x, options); });
+  };
+  EXPECT_THAT(refused({.padding = INT64_MAX, .ceil_mode = true}), HasSubstr("at most 2147483647"));
+  EXPECT_THAT(refused({.kernel = INT64_MAX, .ceil_mode = true}), HasSubstr("at most 2147483647"));
 }
 
 // Forbidden keys by numbers, as by booleans.

@@ -103,13 +103,14 @@ Fed Training::fed(data::Batch batch) const {
 
 namespace {
 
-// If the data have no column for an input, an error of the run is about that.
-void check_columns(const ir::Program& program, const Fed& batch) {
+// If the error of a run names an input for which the data have no column, says so.
+void check_columns(const ir::Program& program, const Fed& batch, std::string_view error) {
   std::vector<std::string> columns = batch.left_out;
   for (const auto& [name, tensor] : batch.feeds) columns.push_back(name);
   std::sort(columns.begin(), columns.end());
   for (const auto& input : program.main().arguments) {
-    if (batch.feeds.contains(input->name)) continue;
+    const bool is_named = error.find('"' + input->name + '"') != std::string_view::npos;
+    if (!is_named || batch.feeds.contains(input->name)) continue;
     const std::string near = nearest(input->name, batch.left_out);
     fail_usage(fmt::format("the data have no column \"{}\" for the input {}{}\n  columns  {}",
                            input->name, input->type.str(),
@@ -126,7 +127,7 @@ std::vector<Tensor> Training::run(const Fed& batch, const std::vector<Value>& fe
   try {
     return session->run(batch.feeds, fetches, mode);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::usage) check_columns(program.ir(), batch);
+    if (error.kind() == ErrorKind::usage) check_columns(program.ir(), batch, error.what());
     if (error.kind() == ErrorKind::numeric && mode.updates) fail_not_finite(error.what());
     throw;
   }
