@@ -53,7 +53,7 @@ APART = ["distributed"]
 
 # Which room a public header belongs to: that room implements it, the rooms above may include it.
 PUBLIC_HEADERS = {
-    "attribute": "base", "augment": "data", "deprecated": "base", "dtype": "base", "error": "base", "export": "base", "host": "base", "ragged": "base", "shape": "base", "source_location": "base", "tensor": "base",
+    "attribute": "base", "crash": "base", "augment": "data", "deprecated": "base", "dtype": "base", "error": "base", "export": "base", "host": "base", "ragged": "base", "shape": "base", "source_location": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
     "attention": "nn", "convolution": "nn", "functions": "nn", "loss": "nn", "models": "nn", "nn": "nn",
     "optimizer": "nn", "rnn": "nn", "sequence": "nn", "control": "nn", "recurrent": "nn",
@@ -101,7 +101,7 @@ THIRD_PARTY = [
 SYSTEM_HEADER = re.compile(
     r"[a-z_0-9]+$|c(type|puid)\.h|(std[a-z]+|string|errno|math|time|limits|locale|signal)\.h|"
     r"(unistd|fcntl|spawn|dlfcn|pthread|sched|elf|link|poll|glob|ifaddrs|term(ios)?|dirent)\.h|"
-    r"(sys|linux|asm|arpa|net|netinet)/|[a-z]*mmintrin\.h|immintrin\.h|malloc\.h")
+    r"(sys|linux|asm|arpa|net|netinet)/|[a-z]*mmintrin\.h|immintrin\.h|(malloc|execinfo)\.h")
 
 THREAD_HEADER = re.compile(r"thread|mutex|shared_mutex|atomic|condition_variable|future|device/device\.h")
 

@@ -57,6 +57,11 @@ def show(name, result, single=True):
 def main():
     half_ln2 = mp.log(2) / 2 * mp.mpf("1.001")
 
+    # (1 + 2a) exp(a^2) erfc(a) = q((a - 4) / (a + 4)) for a in [0, 9.5]
+    a = lambda p: 4 * (1 + p) / (1 - p)
+    ec = lambda p: (1 + 2 * a(p)) * mp.exp(a(p)**2) * mp.erfc(a(p))
+    show("erfc", fit(ec, -1, mp.mpf("5.5") / mp.mpf("13.5"), 9, lambda p: 1 / ec(p)))
+
     # exp(r) = 1 + r + r^2 * q(r)
     f = lambda r: (mp.expm1(r) - r) / r**2 if abs(r) > 1e-9 else mp.mpf(1) / 2
     show("exp, 1 + r + r^2 q", fit(f, -half_ln2, half_ln2, 4, lambda r: r**2))

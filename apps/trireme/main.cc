@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "description.h"
 #include "support.h"
+#include "trireme/crash.h"
 #include "trireme/error.h"
 
 namespace {
@@ -134,6 +135,7 @@ int report_usage_error(const CLI::App& app, const CLI::ParseError& error,
 }  // namespace
 
 int main(int argc, char** argv) {
+  trireme::report_crashes("trireme");
   // Without this, exceeding the file size limit ends the process instead of failing the write.
   std::signal(SIGXFSZ, SIG_IGN);
   if (is_distributed({argv + 1, argv + argc})) return exec_distributed(argv);

@@ -14,6 +14,7 @@
 #include "distributed/launch/launcher.h"
 #include "distributed/launch/process.h"
 #include "distributed/launch/role.h"
+#include "trireme/crash.h"
 #include "trireme/error.h"
 
 namespace {
@@ -60,6 +61,7 @@ void commands::leave_in_time() {
 void commands::end_late_with(int code) { late_code = code; }
 
 int main(int argc, char** argv) {
+  trireme::report_crashes("trireme");
   std::signal(SIGTERM, on_stop);
   std::signal(SIGINT, on_stop);
   std::signal(SIGPIPE, SIG_IGN);

@@ -70,7 +70,7 @@ TRIREME_ACTIVATION(relu);          // max(x, 0)
 TRIREME_ACTIVATION(relu6);         // min(max(x, 0), 6)
 TRIREME_ACTIVATION(leaky_relu);    // x, or 0.01 x where x < 0; LeakyRelu sets the slope
 TRIREME_ACTIVATION(elu);           // x, or exp(x) - 1 where x < 0; Elu sets the scale
-TRIREME_ACTIVATION(gelu);          // x * (1 + erf(x / sqrt(2))) / 2
+TRIREME_ACTIVATION(gelu);          // x * erfc(-x / sqrt(2)) / 2
 TRIREME_ACTIVATION(gelu_tanh);     // its approximation with tanh
 TRIREME_ACTIVATION(silu);          // x * sigmoid(x)
 TRIREME_ACTIVATION(mish);          // x * tanh(softplus(x))

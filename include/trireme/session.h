@@ -26,6 +26,9 @@ struct SessionOptions {
   // Of values stored between kernels. With f16, runs with updates are refused.
   Precision precision = Precision::f32;
   HostFunctions host = {};  // functions for the op host_call, by name
+  // Limits for Programs from other people; 0: none. A run that needs more is Error(data).
+  std::int64_t max_bytes = 0;       // of memory of parameters, results and values in between
+  std::int64_t max_operations = 0;  // of one run: computed elements, or products that are added
   // write a Chrome trace to this file at the end; empty: $TRIREME_PROFILE
   std::string profile = {};
 };

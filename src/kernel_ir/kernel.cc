@@ -14,7 +14,7 @@ constexpr const char* kOpNames[] = {
     "constant", "size", "loop_var", "load",  "accumulator", "accumulator_index",
     "neg",      "abs",  "sqrt",     "floor", "ceil",        "round_even",
     "trunc",    "not",  "exp",      "log",   "tanh",        "sigmoid",
-    "erf",      "sin",  "cos",      "tan",   "atan",        "log1p",
+    "erf",      "erfc", "sin",      "cos",   "tan",         "atan",        "log1p",
     "expm1",    "cast", "bitcast",  "add",   "sub",         "mul",
     "div",      "rem",  "min",      "max",   "pow",         "and",
     "or",       "xor",  "shl",      "shr",   "eq",          "ne",

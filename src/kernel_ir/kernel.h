@@ -42,6 +42,7 @@ enum class ExprOp : std::uint8_t {
   tanh,
   sigmoid,
   erf,
+  erfc,  // 1 - erf(x), exact where that is tiny
   sin,
   cos,
   tan,
@@ -269,7 +270,7 @@ std::string print(const Kernel& kernel);
 Kernel parse(const std::string& text);  // exact inverse of print; throws Error(data)
 void verify(const Kernel& kernel);      // throws Error(internal) naming the offending part
 
-// Replaces exp, log, tanh, sigmoid, erf, sin, cos, tan, atan, log1p, expm1 and pow of f32 by
+// Replaces exp, log, tanh, sigmoid, erf, erfc, sin, cos, tan, atan, log1p, expm1 and pow of f32 by
 // polynomials of other operations, with equal results on every target. math.cc states the bounds in
 // units in the last place, and math_test checks them over the range of floats. The C library of the
 // target computes f64 functions.

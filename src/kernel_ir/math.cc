@@ -7,6 +7,7 @@
 //   tanh     1.4   subnormal arguments included
 //   sigmoid  2.3
 //   erf      1.2   subnormal arguments included
+//   erfc     3.0
 //   sin cos  1.6   up to |x| = 2^40; beyond, some number in [-1, 1]
 //   tan      3.5   up to |x| = 2^40; beyond, some number
 //   atan     1.9   subnormal arguments included
@@ -139,6 +140,24 @@ class Maths {
                        0x1.9ff6e8p-15, 0x1.7e5cd2p-15, -0x1.4b65dcp-18});
     const ExprId large = with_sign(b_.sub(f32(1), exp_inside(b_.mul(a, u))), x);
     return b_.select(b_.lt(f32(0.925), a), large, small);
+  }
+
+  // exp(-a^2) / (1 + 2a) * q for a = |x|, where q is close to 1; 2 minus that for negative x. The
+  // square is rounded, and its rest corrects the power.
+  ExprId erfc(ExprId x) {
+    const ExprId magnitude = b_.unary(ExprOp::abs, x);
+    const ExprId a = b_.min(magnitude, f32(9.3));
+    const ExprId square = b_.unary(ExprOp::neg, b_.mul(a, a));
+    const ExprId rest = b_.fma(a, a, square);
+    const ExprId p = b_.div(b_.sub(a, f32(4)), b_.add(a, f32(4)));
+    const ExprId q = polynomial(p, {0x1.3ba592p0, -0x1.1df130p-3, 0x1.f7f430p-7, 0x1.16c676p-4,
+                                    -0x1.9df4c2p-4, 0x1.8171fep-4, -0x1.0d9fc0p-4, 0x1.2827d4p-5,
+                                    -0x1.2e4dc6p-6, 0x1.1c5b84p-8});
+    const ExprId scaled = b_.div(q, b_.fma(f32(2), a, f32(1)));
+    const ExprId inside = b_.mul(exp_inside(square), scaled);
+    const ExprId exact = b_.fma(b_.unary(ExprOp::neg, rest), inside, inside);
+    const ExprId y = b_.select(b_.lt(f32(9.3), magnitude), f32(0), exact);
+    return b_.select(b_.lt(x, f32(0)), b_.sub(f32(2), y), y);
   }
 
   ExprId sin(ExprId x) { return b_.select(b_.eq(x, f32(0)), x, sin_shifted(x, 0)); }
@@ -297,6 +316,7 @@ ExprId expanded(Maths& maths, ExprOp op, ExprId a, ExprId b) {
     case ExprOp::tanh: return maths.tanh(a);
     case ExprOp::sigmoid: return maths.sigmoid(a);
     case ExprOp::erf: return maths.erf(a);
+    case ExprOp::erfc: return maths.erfc(a);
     case ExprOp::sin: return maths.sin(a);
     case ExprOp::cos: return maths.cos(a);
     case ExprOp::tan: return maths.tan(a);

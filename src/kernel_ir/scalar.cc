@@ -74,6 +74,7 @@ T function(ExprOp op, T x) {
     case ExprOp::tanh: return std::tanh(x);
     case ExprOp::sigmoid: return T(1) / (T(1) + std::exp(-x));
     case ExprOp::erf: return std::erf(x);
+    case ExprOp::erfc: return std::erfc(x);
     case ExprOp::sin: return std::sin(x);
     case ExprOp::cos: return std::cos(x);
     case ExprOp::tan: return std::tan(x);

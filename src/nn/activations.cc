@@ -60,7 +60,7 @@ Value elu(const Value& x, SourceLocation where) { return Elu{}(x, where); }
 
 Value gelu(const Value& x, SourceLocation where) {
   const LocationScope at(x, "gelu", where);
-  return x * 0.5 * (erf(x * kSqrtHalf) + 1.0);
+  return x * 0.5 * erfc(x * -kSqrtHalf);
 }
 
 Value gelu_tanh(const Value& x, SourceLocation where) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/feeds.h"
+#include "ops/philox.h"
 #include "ops/reference_blocks.h"
 
 namespace trireme::ops {
@@ -100,10 +101,21 @@ class Evaluation {
       reference.results.push_back(&tensor);
     }
     definition.reference(reference);
+    if (options_.noise != 0 && !op.has(ir::Trait::view) && !op.has(ir::Trait::generator)) disturb(op);
     if (op.has(ir::Trait::makes_splits)) {
       const RefTensor& splits = results_.at(op.result());
       if (const auto rows = Dim::parse(op.result()->type.splits_of)->symbol()) {
         sizes_[*rows] = static_cast<std::int64_t>(splits.data.back());
+      }
+    }
+  }
+
+  void disturb(const ir::Op& op) {
+    for (const auto& result : op.results) {
+      if (!is_float(result->type.dtype)) continue;
+      for (double& x : results_.at(result.get()).data) {
+        const double unit = uniform_number(random_words(options_.noise_seed, 3, draws_++), DType::f64);
+        x *= 1 + options_.noise * (2 * unit - 1);
       }
     }
   }
@@ -143,6 +155,7 @@ class Evaluation {
   RefTensors& parameters_;
   const EvaluateOptions& options_;
   std::uint64_t seed_;
+  std::uint64_t draws_ = 0;  // of noise
   SymbolSizes sizes_;
   std::unordered_set<const ir::Op*> needed_;
   std::unordered_map<const ir::Value*, RefTensor> results_;

@@ -19,6 +19,10 @@ using RefTensors = std::map<std::string, RefTensor, std::less<>>;  // by name, w
 struct EvaluateOptions {
   bool training = true;  // which operand when_training returns
   std::uint64_t run_seed = 0;
+  // Multiplies each float that an op computes by a random factor in [1 - noise, 1 + noise]: results
+  // that then differ depend on how their operands are rounded.
+  double noise = 0;
+  std::uint64_t noise_seed = 0;
 };
 
 // Returns the values of `wanted` (inputs, parameters or results of the main block) after one run.

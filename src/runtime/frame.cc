@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "runtime/control.h"
 #include "runtime/finite.h"
+#include "runtime/limits.h"
 
 namespace trireme::runtime {
 
@@ -241,11 +242,26 @@ void Frame::define(const plan::Step& step) {
   point();
 }
 
+// A step of blocks counts one; the steps in its blocks count themselves.
+void Frame::spend(std::size_t i) {
+  const BoundPlan& bound = *bounds_.front();
+  const FlatPlan::Step& flat = flat_.steps[i];
+  std::int64_t operations = 1 + std::max<std::int64_t>(0, flat.operations.evaluate(bound.current));
+  operations = std::max(operations, flat.work.evaluate(bound.current));
+  if (bound.steps[i].library != nullptr) {
+    for (const int buffer : plan_->steps[i].buffers) {
+      operations = std::max(operations, bound.bytes[static_cast<std::size_t>(buffer)]);
+    }
+  }
+  options_.limits->spend(operations);
+}
+
 void Frame::run_steps() {
   std::size_t i = 0;
   try {
     for (; i < plan_->steps.size(); ++i) {
       const plan::Step& step = plan_->steps[i];
+      if (options_.limits != nullptr) spend(i);
       if (options_.profiler != nullptr && controls_[i] == nullptr) {
         const double start = options_.profiler->now_us();
         run_step(i);

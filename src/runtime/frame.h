@@ -57,6 +57,7 @@ class Frame {
   void ensure_own_memory();
   void point();
   void run_steps();
+  void spend(std::size_t i);
   void run_step(std::size_t i);
   void run_with_scratch(const BoundStep& step);
   void define(const plan::Step& step);

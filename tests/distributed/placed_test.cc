@@ -195,7 +195,7 @@ TEST_F(Placed, AJobIsWatchedAndSteeredByItsEtcd) {
   process("trainer_1");
   const Outcome stopped = by_etcd("stop --prefix trireme/clicks/a-7/ --now");
   EXPECT_EQ(stopped.code, 0) << stopped.output;
-  EXPECT_THAT(stopped.output, HasSubstr("3 processes ended\n"));
+  EXPECT_THAT(stopped.output, HasSubstr("3 processes ended"));
   EXPECT_EQ(running.get().code, 6);
   EXPECT_EQ(by_etcd("list").output, "no job has keys there\n");
 }

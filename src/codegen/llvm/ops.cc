@@ -138,6 +138,7 @@ Value* library_maths(IrBuilder& b, const Expr& e, Value* const* args) {
     case ExprOp::log: return library_call(b, "log", {args[0]});
     case ExprOp::tanh: return library_call(b, "tanh", {args[0]});
     case ExprOp::erf: return library_call(b, "erf", {args[0]});
+    case ExprOp::erfc: return library_call(b, "erfc", {args[0]});
     case ExprOp::sin: return library_call(b, "sin", {args[0]});
     case ExprOp::cos: return library_call(b, "cos", {args[0]});
     case ExprOp::tan: return library_call(b, "tan", {args[0]});
@@ -243,6 +244,7 @@ Value* emit_op(IrBuilder& b, const Expr& e, DType argument, Value* const* args) 
     case ExprOp::tanh:
     case ExprOp::sigmoid:
     case ExprOp::erf:
+    case ExprOp::erfc:
     case ExprOp::sin:
     case ExprOp::cos:
     case ExprOp::tan:

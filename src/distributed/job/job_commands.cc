@@ -169,12 +169,13 @@ std::string text_of(const std::optional<StopReport>& report) {
     text += fmt::format(", {} of which had to be killed:", report->killed.size());
     for (const std::string& name : report->killed) text += " " + name;
   }
-  const TaskState& tasks = report->tasks;
-  if (tasks.epoch == 0) {
+  if (const std::optional<TaskState>& tasks = report->tasks; !tasks) {
+    text += "; the store did not answer how far it was\n";
+  } else if (tasks->epoch == 0) {
     text += "; no epoch had begun\n";
   } else {
-    text += fmt::format("\nepoch {} of {}: {} tasks done, {} not, {} failed\n", tasks.epoch,
-                        tasks.epochs, tasks.done, tasks.todo + tasks.pending, tasks.failed);
+    text += fmt::format("\nepoch {} of {}: {} tasks done, {} not, {} failed\n", tasks->epoch,
+                        tasks->epochs, tasks->done, tasks->todo + tasks->pending, tasks->failed);
   }
   return report->last ? text + text_of(*report->last, report->go_on) + "\n" : text;
 }

@@ -166,7 +166,7 @@ TEST_F(JobCommands, StopOfAJobWithoutALauncher) {
   std::thread master([&] {
     while (!job_.store->get("job/orders/stop")) std::this_thread::sleep_for(Milliseconds(5));
     job_.store->commit(
-        {.then = {Put{"job/orders/stopped", text_of(StopReport{.seconds = 1, .ended = 3})},
+        {.then = {Put{"job/orders/stopped", text_of(StopReport{.seconds = 1, .ended = 3, .tasks = TaskState{}})},
                   Erase{"job/process/master/master_0"}}});
   });
   EXPECT_EQ(text_of(stop_job(job_, {})),
@@ -194,6 +194,9 @@ TEST_F(JobCommands, WhoLeads) {
 TEST_F(JobCommands, WhatAStopSays) {
   std::optional<StopReport> report =
       StopReport{.seconds = 2, .ended = 3, .go_on = "the same command"};
+  EXPECT_EQ(text_of(std::optional(stop_report_of("", text_of(*report)))),
+            "stopped after 2.0 s: 3 processes ended; the store did not answer how far it was\n");
+  report->tasks = TaskState{};
   EXPECT_EQ(text_of(report), "stopped after 2.0 s: 3 processes ended; no epoch had begun\n");
   report->last = LastCheckpoint{.why = "the job keeps none"};
   EXPECT_EQ(text_of(std::optional(stop_report_of("", text_of(*report)))),

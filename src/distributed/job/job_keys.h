@@ -105,7 +105,7 @@ struct StopReport {
   double seconds = 0;                       // its time
   int ended = 0;                            // processes, of which
   std::vector<std::string> killed = {};     // these did not end in time
-  TaskState tasks = {};                     // the final state
+  std::optional<TaskState> tasks = {};      // the final state; none if the store did not answer
   std::optional<LastCheckpoint> last = {};  // if one was ordered
   std::string go_on = {};                   // how to resume the job
 

@@ -122,7 +122,7 @@ std::optional<StopReport> LauncherServices::end(const std::function<void()>& the
   then();
   try {
     if (asked.stop) report.tasks = tasks_left(store_, prefix_);
-  } catch (const Error&) {  // a store that is away says nothing
+  } catch (const Error&) {  // the store does not answer; the report says so
   }
   for (std::string& name : children_.end()) report.killed.push_back(std::move(name));
   if (!asked.stop) return std::nullopt;

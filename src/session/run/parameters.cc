@@ -12,7 +12,12 @@ namespace trireme {
 Tensor& ParameterStore::get(const ir::Parameter& parameter) {
   const auto found = values_.find(parameter.name());
   if (found != values_.end()) return found->second;
+  count(parameter.value->type);
   return values_.emplace(parameter.name(), nn::initialize(parameter, seed_)).first->second;
+}
+
+void ParameterStore::count(const ir::Type& type) const {
+  if (limits_ != nullptr) limits_->allocate(type.dtype, evaluate(type.shape, {}));
 }
 
 void ParameterStore::set(const ir::Parameter& parameter, const Tensor& value) {
@@ -23,8 +28,10 @@ void ParameterStore::set(const ir::Parameter& parameter, const Tensor& value) {
   }
   changed();
   const auto found = values_.find(parameter.name());
-  if (found == values_.end()) values_.emplace(parameter.name(), value.clone());
-  else if (value.size_bytes() > 0) {
+  if (found == values_.end()) {
+    count(type);
+    values_.emplace(parameter.name(), value.clone());
+  } else if (value.size_bytes() > 0) {
     std::memmove(found->second.bytes(), value.bytes(), value.size_bytes());
   }
 }

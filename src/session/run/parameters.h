@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ir/program.h"
+#include "runtime/limits.h"
 #include "trireme/tensor.h"
 
 namespace trireme {
@@ -14,7 +15,8 @@ namespace trireme {
 // memory then stays at one address during the lifetime of the store.
 class ParameterStore {
  public:
-  explicit ParameterStore(std::uint64_t seed) : seed_(seed) {}
+  // `limits`, which may be null, counts the memory of parameters.
+  ParameterStore(std::uint64_t seed, runtime::Limits* limits) : seed_(seed), limits_(limits) {}
 
   Tensor& get(const ir::Parameter& parameter);
   void set(const ir::Parameter& parameter, const Tensor& value);  // copies. Errors: usage
@@ -28,7 +30,10 @@ class ParameterStore {
   std::map<std::string, Tensor, std::less<>>& all() { return values_; }
 
  private:
+  void count(const ir::Type& type) const;
+
   std::uint64_t seed_;
+  runtime::Limits* limits_;
   std::uint64_t version_ = 1;
   std::map<std::string, Tensor, std::less<>> values_;
 };

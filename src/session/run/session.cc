@@ -17,6 +17,7 @@
 #include "kernels/library.h"
 #include "runtime/executor.h"
 #include "runtime/finite.h"
+#include "runtime/limits.h"
 #include "session/run/parameters.h"
 #include "session/run/storage.h"
 #include "trireme/ragged.h"
@@ -97,9 +98,11 @@ struct Session::State {
       : options(std::move(options)),
         shared(program.shared_ir()),
         program(*shared),
-        parameters(this->options.seed) {
+        limits(this->options.max_bytes, this->options.max_operations),
+        parameters(this->options.seed, &limits) {
     if (this->options.profile.empty()) this->options.profile = environment("TRIREME_PROFILE");
-    device = device::make_cpu_device(this->options.threads);
+    cpu = device::make_cpu_device(this->options.threads);
+    device = runtime::limited_device(*cpu, limits);
     if (!this->options.profile.empty()) profiler = std::make_unique<runtime::Profiler>();
   }
 
@@ -125,8 +128,9 @@ struct Session::State {
   SessionOptions options;
   std::shared_ptr<const ir::Program> shared;
   const ir::Program& program;  // *shared
+  runtime::Limits limits;
   ParameterStore parameters;
-  std::unique_ptr<device::Device> device;
+  std::unique_ptr<device::Device> cpu, device;  // the second counts memory of the first
   std::unique_ptr<codegen::Codegen> codegen;
   std::unique_ptr<runtime::Profiler> profiler;
   std::vector<std::unique_ptr<Entry>> entries;  // few: searched one by one
@@ -197,6 +201,7 @@ std::unique_ptr<runtime::Executor> Session::State::make_executor(
       runtime::ExecutorOptions{.plan_memory = options.plan_memory,
                                .profiler = profiler.get(),
                                .check_finite = mode.check_finite,
+                               .limits = options.max_operations > 0 ? &limits : nullptr,
                                .find_kernel = [this](const std::string& name) {
                                  return name == "host_call" ? kernels::host_calls(options.host)
                                                             : kernels::find(name);
@@ -279,6 +284,7 @@ void Session::State::bind(Entry& entry, const Feeds& feeds, const SymbolSizes& s
     Tensor& result = entry.last[i];
     if (result.shares_memory() || result.dtype() != value.dtype() || result.shape() != shape ||
         result.bytes() == nullptr) {
+      limits.check(value.dtype(), shape);
       result = Tensor::uninitialized(value.dtype(), shape);
     }
     entry.bindings.fetches[i] = result.bytes();
@@ -320,6 +326,7 @@ std::vector<Tensor> Session::run(const Feeds& feeds, const std::vector<Value>& f
   Entry& entry = state_->entry(fetches, options);
   state_->bind(entry, feeds, sizes);
   state_->last_entry = &entry;
+  state_->limits.begin_run();
   state_->prepare(entry);
   if (options.updates) state_->parameters.changed();
   run_checked(*entry.executor, sizes, entry.bindings, feeds, options);

@@ -13,6 +13,7 @@
 #include "distributed/launch/process.h"
 #include "distributed/placement/authority.h"
 #include "runs.h"
+#include "trireme/crash.h"
 #include "trireme/error.h"
 #include "writers.h"
 
@@ -120,6 +121,7 @@ int complain(const std::string& message, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  trireme::report_crashes("chaos");
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGTERM, [](int) { stop_came = true; });
   CLI::App app(std::string("A job that counts records, under faults.\n\n") + kExamples, "chaos");

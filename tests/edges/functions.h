@@ -1,0 +1,55 @@
+#pragma once
+
+// Functions to try at special points: what an operand takes, how the function is built, and what
+// PyTorch computes.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "trireme/program.h"
+#include "trireme/tensor.h"
+
+namespace trireme::edges {
+
+// What one operand takes: numbers, or rows of one width. A function sees all combinations of the
+// entries of its operands, one in each row of the batch.
+struct Source {
+  std::vector<std::vector<double>> entries;
+  bool rows = false;  // the operand is [batch, width] instead of [batch]
+  DType dtype = DType::f32;
+};
+
+using Build = std::function<std::vector<Value>(const std::vector<Value>& operands)>;
+
+struct Function {
+  std::string name;  // "maximum"; several may share it, and are one row of the table
+  std::string torch;  // expression of x[0], x[1] ...; the attributes are Python variables
+  std::function<std::vector<Source>(DType)> sources;
+  Build build;
+  std::vector<DType> dtypes = {DType::f32, DType::f64, DType::bf16, DType::f16};
+  Attributes attributes = {};
+  bool differentiable = true;
+};
+
+// Special numbers of a dtype: zeros, ends of domains, kinks, tiny, subnormal, huge and infinite
+// numbers, and NaN. `few` are for operands of which all pairs are tried.
+std::vector<double> points_of(DType dtype);
+std::vector<double> few_points_of(DType dtype);
+// Rows of `width` numbers: equal elements, ties, one NaN or infinity at each end, tiny and huge
+// elements, and large differences. No numbers for width 0.
+std::vector<std::vector<double>> rows_of(DType dtype, std::size_t width);
+
+Source numbers(DType dtype, const std::vector<double>& values);
+Source points(DType dtype);
+Source few_points(DType dtype);
+Source rows(DType dtype, std::size_t width);
+
+// The elementwise ops of the catalog.
+std::vector<Function> op_functions();
+// Reductions, scans and sorting along the last axis, softmax, norms and normalization.
+std::vector<Function> row_functions();
+std::vector<Function> activation_functions();
+std::vector<Function> loss_functions();
+
+}  // namespace trireme::edges
