@@ -57,7 +57,7 @@ void report_crashes(const char* program) {
   stack.ss_sp = crash_stack.data();
   stack.ss_size = crash_stack.size();
   ::sigaltstack(&stack, nullptr);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_crash;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER | SA_ONSTACK);
   for (const int signal : kSignals) ::sigaction(signal, &action, nullptr);

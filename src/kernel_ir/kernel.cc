@@ -11,14 +11,14 @@ namespace trireme::kernel_ir {
 namespace {
 
 constexpr const char* kOpNames[] = {
-    "constant", "size", "loop_var", "load",  "accumulator", "accumulator_index",
-    "neg",      "abs",  "sqrt",     "floor", "ceil",        "round_even",
-    "trunc",    "not",  "exp",      "log",   "tanh",        "sigmoid",
-    "erf",      "erfc", "sin",      "cos",   "tan",         "atan",        "log1p",
-    "expm1",    "cast", "bitcast",  "add",   "sub",         "mul",
-    "div",      "rem",  "min",      "max",   "pow",         "and",
-    "or",       "xor",  "shl",      "shr",   "eq",          "ne",
-    "lt",       "le",   "select",   "fma"};
+    "constant", "size",  "loop_var", "load",    "accumulator", "accumulator_index",
+    "neg",      "abs",   "sqrt",     "floor",   "ceil",        "round_even",
+    "trunc",    "not",   "exp",      "log",     "tanh",        "sigmoid",
+    "erf",      "erfc",  "sin",      "cos",     "tan",         "atan",
+    "log1p",    "expm1", "cast",     "bitcast", "add",         "sub",
+    "mul",      "div",   "rem",      "min",     "max",         "pow",
+    "and",      "or",    "xor",      "shl",     "shr",         "eq",
+    "ne",       "lt",    "le",       "select",  "fma"};
 
 constexpr const char* kReduceNames[] = {"sum", "prod", "min", "max", "argmin", "argmax"};
 

@@ -150,9 +150,9 @@ class Maths {
     const ExprId square = b_.unary(ExprOp::neg, b_.mul(a, a));
     const ExprId rest = b_.fma(a, a, square);
     const ExprId p = b_.div(b_.sub(a, f32(4)), b_.add(a, f32(4)));
-    const ExprId q = polynomial(p, {0x1.3ba592p0, -0x1.1df130p-3, 0x1.f7f430p-7, 0x1.16c676p-4,
-                                    -0x1.9df4c2p-4, 0x1.8171fep-4, -0x1.0d9fc0p-4, 0x1.2827d4p-5,
-                                    -0x1.2e4dc6p-6, 0x1.1c5b84p-8});
+    const ExprId q = polynomial(
+        p, {0x1.3ba592p0, -0x1.1df130p-3, 0x1.f7f430p-7, 0x1.16c676p-4, -0x1.9df4c2p-4,
+            0x1.8171fep-4, -0x1.0d9fc0p-4, 0x1.2827d4p-5, -0x1.2e4dc6p-6, 0x1.1c5b84p-8});
     const ExprId scaled = b_.div(q, b_.fma(f32(2), a, f32(1)));
     const ExprId inside = b_.mul(exp_inside(square), scaled);
     const ExprId exact = b_.fma(b_.unary(ExprOp::neg, rest), inside, inside);

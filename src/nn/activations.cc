@@ -66,7 +66,7 @@ Value gelu(const Value& x, SourceLocation where) {
 Value gelu_tanh(const Value& x, SourceLocation where) {
   const LocationScope at(x, "gelu_tanh", where);
   const Value inner = (x + x * x * x * 0.044715) * kSqrtTwoByPi;
-  return x * 0.5 * (trireme::tanh(inner) + 1.0);
+  return x * trireme::sigmoid(inner * 2.0);  // (1 + tanh(z)) / 2 without loss of digits
 }
 
 Value silu(const Value& x, SourceLocation where) {

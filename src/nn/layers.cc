@@ -1,6 +1,7 @@
 #include <string>
 
 #include "nn/windows.h"
+#include "trireme/functions.h"
 
 namespace trireme::nn {
 
@@ -86,10 +87,11 @@ Value cosine_similarity(const Value& a, const Value& b, CosineOptions options,
   if (options.axis < -a.rank() || options.axis >= a.rank()) {
     fail_layer("cosine_similarity", "there is no axis " + std::to_string(options.axis), "", a);
   }
-  const auto total = [&](const Value& x) { return sum(x, {.axes = {options.axis}}); };
-  const double min_square = options.epsilon * options.epsilon;
-  return total(a * b) * rsqrt(maximum(total(a * a), min_square)) *
-         rsqrt(maximum(total(b * b), min_square));
+  // Divides before multiplying, so that large numbers do not overflow.
+  const auto unit = [&](const Value& x) {
+    return x / maximum(norm(x, {.axes = {options.axis}, .keep = true}), options.epsilon);
+  };
+  return sum(unit(a) * unit(b), {.axes = {options.axis}});
 }
 
 }  // namespace trireme::nn

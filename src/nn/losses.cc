@@ -207,9 +207,9 @@ Value huber(const Value& x, const Value& target, HuberOptions options, SourceLoc
   const LocationScope at(x, "huber", where);
   require_same("huber", x, target);
   const Value d = x - target;
-  const Value size = abs(d);
-  return trireme::where(size <= options.delta, d * d * 0.5,
-                        (size - options.delta / 2) * options.delta);
+  const Value size = abs(d), is_small = size <= options.delta;
+  const Value small = trireme::where(is_small, d, 0.0);  // its square does not overflow
+  return trireme::where(is_small, small * small * 0.5, (size - options.delta / 2) * options.delta);
 }
 
 }  // namespace trireme::nn

@@ -32,8 +32,9 @@ Value smooth_l1(const Value& x, const Value& target, SmoothL1Options options,
   require_same("smooth_l1", x, target);
   require_option(options.beta > 0, "smooth_l1", "beta must be above 0", x);
   const Value d = x - target;
-  const Value size = abs(d);
-  return trireme::where(size < options.beta, d * d * (0.5 / options.beta), size - options.beta / 2);
+  const Value size = abs(d), is_small = size < options.beta;
+  const Value small = trireme::where(is_small, d, 0.0);  // its square does not overflow
+  return trireme::where(is_small, small * small * (0.5 / options.beta), size - options.beta / 2);
 }
 
 Value hinge(const Value& x, const Value& target, HingeOptions options, SourceLocation where) {

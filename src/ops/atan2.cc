@@ -43,11 +43,14 @@ Op atan2() {
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(angle);
   op.reference = pointwise_reference([](double y, double x) { return std::atan2(y, x); });
-  // Divides by the larger magnitude first, so that squares do not overflow.
+  // Divides by the larger magnitude first, so that squares do not overflow. The gradient is 0 where
+  // that is infinite.
   op.gradient = [](GradientContext& c) {
     const Value y = c.operand(0), x = c.operand(1);
     const Value scale = maximum(abs(y), abs(x));
-    const Value height = y / scale, width = x / scale;
+    const Value finite = is_finite(scale);
+    const Value height = trireme::where(finite, y / scale, filled_like(y, 0));
+    const Value width = trireme::where(finite, x / scale, filled_like(x, 1));
     const Value g = c.gradient() / (scale * (height * height + width * width));
     if (c.needs_gradient(0)) c.accumulate(0, g * width);
     if (c.needs_gradient(1)) c.accumulate(1, -(g * height));

@@ -60,7 +60,10 @@ Op floor_mod() {
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
     if (c.needs_gradient(0)) c.accumulate(0, c.gradient());
-    if (c.needs_gradient(1)) c.accumulate(1, -(c.gradient() * floor(c.operand(0) / c.operand(1))));
+    if (!c.needs_gradient(1)) return;
+    // The floor of a / b would differ where that is rounded.
+    const Value whole = round((c.operand(0) - c.result()) / c.operand(1));
+    c.accumulate(1, -(c.gradient() * whole));
   };
   op.torch_reference =
       "torch.remainder(x[0], x[1]) if x[0].is_floating_point() else "

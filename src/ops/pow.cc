@@ -22,9 +22,9 @@ Op pow() {
       c.accumulate(0, g * (b * pow(a, exponent)));
     }
     if (c.needs_gradient(1)) {
-      const Value positive = filled_like(a, 0) < a;
+      const Value positive = logical_not(less_equal(a, filled_like(a, 0)));  // or NaN
       const Value safe = trireme::where(positive, a, filled_like(a, 1));
-      c.accumulate(1, g * (c.result() * log(safe)));
+      c.accumulate(1, g * trireme::where(positive, c.result() * log(safe), filled_like(a, 0)));
     }
   };
   op.torch_reference = "torch.pow(x[0], x[1])";

@@ -3,20 +3,20 @@
 namespace trireme::ops {
 namespace {
 
-// The gradient of each element is the product of the other elements. If no other element is zero,
-// that is the product of all elements that are not zero, divided by the element if it is not zero.
-// Otherwise it is zero.
+// The gradient of each element is the product of the other elements: the product of all, divided by
+// the element. An element that is zero or not finite cannot be divided by. If there is one, its
+// gradient is the product of the others; if there are several, theirs is the product of all.
 void gradient(GradientContext& c) {
-  const Value x = c.operand(0);
+  const Value x = c.operand(0), one = filled_like(x, 1);
   const bool keep = get_attribute<bool>(c.op().attributes, "keep");
   const auto& axes = get_attribute<std::vector<std::int64_t>>(c.op().attributes, "axes");
-  const Value is_zero = equal(x, filled_like(x, 0));
-  const Value factors = trireme::where(is_zero, filled_like(x, 1), x);
+  const Value special = logical_or(equal(x, filled_like(x, 0)), logical_not(is_finite(x)));
+  const Value factors = trireme::where(special, one, x);
   const Value product = prod(factors, {.axes = axes, .keep = keep});
-  const Value zero = cast(is_zero, {.dtype = x.dtype()});
-  const Value zeros = sum(zero, {.axes = axes, .keep = keep});
-  const Value others = spread(c, c.gradient() * product) / factors;
-  c.accumulate(0, trireme::where(equal(spread(c, zeros), zero), others, filled_like(x, 0)));
+  const Value count = sum(cast(special, {.dtype = x.dtype()}), {.axes = axes, .keep = keep});
+  const Value alone = logical_and(special, equal(spread(c, count), one));
+  c.accumulate(0, trireme::where(alone, spread(c, c.gradient() * product),
+                                 spread(c, c.gradient() * c.result()) / factors));
 }
 
 }  // namespace
@@ -28,7 +28,9 @@ Op prod() {
       "x has a numeric dtype.\n"
       "An empty list means all axes, and negative axes count from the end.\n"
       "With `keep` the axes remain, with size 1.\n"
-      "The gradient is correct for elements that are 0, too.";
+      "The gradient is correct for elements that are 0, too. If several elements of a product are "
+      "0 or "
+      "not finite, their gradient is the product of all.";
   op.traits = bits(Trait::reduction);
   op.type = reduced_type(Numbers::numeric);
   op.row_wise = along_other_axes;

@@ -101,7 +101,8 @@ class Evaluation {
       reference.results.push_back(&tensor);
     }
     definition.reference(reference);
-    if (options_.noise != 0 && !op.has(ir::Trait::view) && !op.has(ir::Trait::generator)) disturb(op);
+    if (options_.noise != 0 && !op.has(ir::Trait::view) && !op.has(ir::Trait::generator))
+      disturb(op);
     if (op.has(ir::Trait::makes_splits)) {
       const RefTensor& splits = results_.at(op.result());
       if (const auto rows = Dim::parse(op.result()->type.splits_of)->symbol()) {
@@ -114,7 +115,8 @@ class Evaluation {
     for (const auto& result : op.results) {
       if (!is_float(result->type.dtype)) continue;
       for (double& x : results_.at(result.get()).data) {
-        const double unit = uniform_number(random_words(options_.noise_seed, 3, draws_++), DType::f64);
+        const double unit =
+            uniform_number(random_words(options_.noise_seed, 3, draws_++), DType::f64);
         x *= 1 + options_.noise * (2 * unit - 1);
       }
     }

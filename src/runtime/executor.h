@@ -34,7 +34,7 @@ struct ExecutorOptions {
   Profiler* profiler = nullptr;  // not owned; may be null
   bool check_finite =
       false;  // after each step: Error(numeric) naming the first step that made NaN or infinity
-  Limits* limits = nullptr;  // counts operations; not owned; may be null
+  Limits* limits = nullptr;                        // counts operations; not owned; may be null
   kernels::Find find_kernel = kernels::find_loop;  // where library kernels are looked up
 };
 

@@ -55,16 +55,18 @@ void Limits::spend(std::int64_t operations) {
     operations_ += std::max<std::int64_t>(operations, 0);
     return;
   }
-  fail_data(fmt::format("the run needs more than {} operations, its limit\n  hint   raise "
-                        "SessionOptions::max_operations if you trust the Program",
-                        max_operations_));
+  fail_data(
+      fmt::format("the run needs more than {} operations, its limit\n  hint   raise "
+                  "SessionOptions::max_operations if you trust the Program",
+                  max_operations_));
 }
 
 void Limits::check(std::int64_t bytes) const {
   if (max_bytes_ == 0 || bytes <= max_bytes_ - bytes_) return;
-  fail_data(fmt::format("the run needs more than {} bytes of memory, its limit\n  hint   raise "
-                        "SessionOptions::max_bytes if you trust the Program",
-                        max_bytes_));
+  fail_data(
+      fmt::format("the run needs more than {} bytes of memory, its limit\n  hint   raise "
+                  "SessionOptions::max_bytes if you trust the Program",
+                  max_bytes_));
 }
 
 void Limits::allocate(std::int64_t bytes) {

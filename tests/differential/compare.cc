@@ -97,7 +97,8 @@ std::optional<std::string> compare(const std::vector<Tensor>& got, const Expecte
   return std::nullopt;
 }
 
-std::optional<std::string> compare_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+std::optional<std::string> compare_bits(const std::vector<Tensor>& a,
+                                        const std::vector<Tensor>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (!equal(a[i], b[i])) return "output " + std::to_string(i) + " differs from 1 thread";
   }
@@ -111,8 +112,7 @@ Expected expected_of(const Program& program, const ops::RefTensors& inputs, doub
   ops::RefTensors parameters;
   const auto wanted = outputs_of(program);
   Expected expected;
-  expected.values =
-      ops::evaluate(program.ir(), inputs, parameters, wanted, evaluate_options());
+  expected.values = ops::evaluate(program.ir(), inputs, parameters, wanted, evaluate_options());
   std::vector<std::vector<double>> spread;
   for (const ops::RefTensor& value : expected.values) spread.emplace_back(value.data.size());
   for (int k = 1; k <= repeats; ++k) {
@@ -149,7 +149,9 @@ Expected expected_of(const Program& program, const ops::RefTensors& inputs, doub
     for (std::size_t j = 0; j < spread[i].size(); ++j) {
       const double size = std::abs(expected.values[i].data[j]);
       if (!is_real) tolerance.push_back(spread[i][j] > 0 ? kInfinity : 0);
-      else tolerance.push_back(16 * spread[i][j] + 4 * mean + 8 * error * size + error * 1e-2 * largest + 1e-30);
+      else
+        tolerance.push_back(16 * spread[i][j] + 4 * mean + 8 * error * size +
+                            error * 1e-2 * largest + 1e-30);
     }
   }
   return expected;

@@ -142,6 +142,8 @@ class Generator {
       if (type.splits_of.empty()) continue;
       const auto rows = sizes.find(std::stoll(type.splits_of));
       if (rows == sizes.end() || rows->second == batch) fail_usage("splits of no rows");
+      const bool has_sequences = type.shape[0] != Dim(1);
+      if (!has_sequences && rows->second != Dim(0)) fail_usage("rows of no sequence");
       type.splits_of = rows->second.str();
     }
     return types;
@@ -252,7 +254,8 @@ class Generator {
   std::vector<Value> control_step() {
     std::vector<Value> floats;
     for (const Value& value : pool_) {
-      if (is_arithmetic_float(value.dtype()) && value.get()->type.splits_of.empty()) floats.push_back(value);
+      if (is_arithmetic_float(value.dtype()) && value.get()->type.splits_of.empty())
+        floats.push_back(value);
     }
     if (floats.empty()) floats.push_back(fresh({DType::f32, {4, 3}, ""}, -2, 2));
     const Value x = any(floats);
@@ -277,11 +280,9 @@ class Generator {
   Value loop(const Value& x) {
     const Value zero = fresh({DType::i64, {}, ""}, 0, 1);
     const Value limit = fresh({DType::i64, {}, ""}, 0, 5);
-    return while_values({zero, x}, [&](const Values& v) { return v[0] < limit; },
-                        [&](const Values& v) {
-                          return Values{v[0] + 1.0, chain(tanh(v[1]))};
-                        },
-                        {.limit = 100})[1];
+    return while_values(
+        {zero, x}, [&](const Values& v) { return v[0] < limit; },
+        [&](const Values& v) { return Values{v[0] + 1.0, chain(tanh(v[1]))}; }, {.limit = 100})[1];
   }
   std::vector<Value> scanned(const Value& x) {
     if (x.rank() == 0) return {loop(x)};
@@ -328,8 +329,10 @@ class Generator {
 
   void choose_fetches() {
     std::shuffle(results_.begin(), results_.end(), random_);
-    const std::size_t count = std::min<std::size_t>(results_.size(), 1 + static_cast<std::size_t>(below(4)));
-    generated_.fetches.assign(results_.begin(), results_.begin() + static_cast<std::ptrdiff_t>(count));
+    const std::size_t count =
+        std::min<std::size_t>(results_.size(), 1 + static_cast<std::size_t>(below(4)));
+    generated_.fetches.assign(results_.begin(),
+                              results_.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
   // Fetches the gradients of a sum of the fetched floats with respect to some inputs.
@@ -367,7 +370,8 @@ ops::RefTensor random_splits(const InputSpec& spec, const SymbolSizes& sizes) {
   const double rows = static_cast<double>(Dim::parse(spec.type.splits_of)->evaluate(sizes));
   ops::RefTensor splits(evaluate(spec.type.shape, sizes));
   std::mt19937_64 random(spec.seed);
-  for (double& x : splits.data) x = std::floor(static_cast<double>(random() % 1000) / 1000 * (rows + 1));
+  for (double& x : splits.data)
+    x = std::floor(static_cast<double>(random() % 1000) / 1000 * (rows + 1));
   std::sort(splits.data.begin(), splits.data.end());
   if (splits.data.empty()) return splits;
   splits.data.front() = 0;

@@ -101,11 +101,11 @@ int run(const Arguments& arguments) {
       std::printf("%-24s %llu\n", name.c_str(), static_cast<unsigned long long>(count));
     }
   }
-  std::printf("%llu Programs of %llu ops (%zu different), %llu runs refused, %.0f s: %llu findings\n",
-              static_cast<unsigned long long>(totals.programs),
-              static_cast<unsigned long long>(totals.ops), totals.by_op.size(),
-              static_cast<unsigned long long>(totals.refused), elapsed(),
-              static_cast<unsigned long long>(totals.findings));
+  std::printf(
+      "%llu Programs of %llu ops (%zu different), %llu runs refused, %.0f s: %llu findings\n",
+      static_cast<unsigned long long>(totals.programs), static_cast<unsigned long long>(totals.ops),
+      totals.by_op.size(), static_cast<unsigned long long>(totals.refused), elapsed(),
+      static_cast<unsigned long long>(totals.findings));
   return totals.findings == 0 ? 0 : 1;
 }
 

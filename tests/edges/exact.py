@@ -10,9 +10,29 @@ def softplus(x):
     return F.softplus(x, threshold=40)
 
 
+def elu(x):
+    """PyTorch's exp(x) - 1 loses digits near 0."""
+    negative = torch.where(x > 0, torch.zeros_like(x), x)
+    return torch.where(x > 0, x, torch.expm1(negative))
+
+
 def gelu(x):
     """PyTorch's 1 + erf(x) loses all digits for large negative x."""
     return x * 0.5 * torch.special.erfc(-x / math.sqrt(2))
+
+
+def gelu_tanh(x):
+    """PyTorch's 1 + tanh(z) loses digits as well."""
+    return x * torch.sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
+
+
+def hard_swish(x):
+    return x * (F.relu6(x + 3) / 6)
+
+
+def binary_cross_entropy(x, target):
+    """Of targets from 0 to 1. PyTorch's formula loses small losses, and is NaN at infinity."""
+    return target * softplus(-x) + (1 - target) * softplus(x)
 
 
 def focal(x, target, gamma=2.0, alpha=0.25):
@@ -33,13 +53,9 @@ def normalized(x):
 
 
 def contrastive(a, b, similar, margin=1.0):
-    d = torch.linalg.vector_norm(a - b, dim=1)
-    return torch.where(similar == 1, d**2 / 2, F.relu(margin - d) ** 2 / 2)
-
-
-def cosine_embedding(a, b, similar):
-    cosine = F.cosine_similarity(a, b, dim=1, eps=1e-8)
-    return torch.where(similar == 1, 1 - cosine, F.relu(cosine))
+    square = ((a - b) ** 2).sum(1)
+    shortfall = F.relu(margin - torch.sqrt(square.clamp(min=1e-30)))
+    return (similar * square + (1 - similar) * shortfall**2) / 2
 
 
 def dice(p, t, smooth=1.0):

@@ -3,17 +3,149 @@
 import fnmatch
 import math
 
+INFINITY = float("inf")
+
+
+def numbers(x):
+    """All numbers of the operands."""
+    for operand in x:
+        yield from operand if isinstance(operand, list) else [operand]
+
+
+def has_nan(x, got, expected):
+    return any(math.isnan(v) for v in numbers(x))
+
+
+def not_finite(x, got, expected):
+    return any(not math.isfinite(v) for v in numbers(x))
+
+
+def huge(x, got, expected):
+    """Squares or sums of the operands overflow."""
+    return any(abs(v) > 1e18 for v in numbers(x))
+
+
+def tiny(x, got, expected):
+    return any(0 < abs(v) < 1e-18 for v in numbers(x))
+
+
+def both_zero(x, got, expected):
+    return got == 0 == expected
+
+
+def close(value, relative=1e-5):
+    """Whether Trireme's number is `value`, a formula of x."""
+    def check(x, got, expected):
+        wanted = value(*x)
+        return abs(got - wanted) <= relative * abs(wanted) + 1.2e-38
+    return check
+
+
+def saturated(x, got, expected):
+    """A float cast to an integer type that cannot hold it."""
+    if math.isnan(x[0]):
+        return got == 0
+    return any(not low <= x[0] <= high and got == float(min(max(x[0], low), high))
+               for low, high in ((0, 255), (-(2**31), 2**31 - 1), (-(2**63), 2**63 - 1)))
+
+
+def within(error):
+    """An absolute error, where the result is a difference of numbers of about 1."""
+    return lambda x, got, expected: abs(got - expected) <= error
+
+
+def special_factors(x, got, expected):
+    """Several factors are zero or not finite."""
+    return sum(v == 0 or not math.isfinite(v) for v in numbers(x)) > 1
+
+
+def huge_angle(x, got, expected):
+    return abs(x[0]) > 2**40
+
+
+def huge_product(factors):
+    return math.prod(abs(v) for v in factors if v) > 3e38
+
+
+def any_of(*conditions):
+    return lambda *point: any(condition(*point) for condition in conditions)
+
+
 # (function, part, where, rule). `function` and `part` are patterns of fnmatch. `where` gets the
 # operands' entries at the point (a number or a list each), Trireme's number and PyTorch's.
 RULES = [
+    ("abs", "gradient*", has_nan, "the sign of NaN is NaN"),
+    ("l1", "gradient*", has_nan, "the sign of NaN is NaN"),
+    ("sign", "result*", has_nan, "the sign of NaN is NaN"),
+    ("sign", "result*", both_zero, "the sign of -0 is -0"),
+    ("cast", "result*", saturated, "casts to integers saturate, and NaN becomes 0"),
+    ("sin", "*", huge_angle, "f32 angles above 2^40 give some number in [-1, 1]"),
+    ("cos", "*", huge_angle, "f32 angles above 2^40 give some number in [-1, 1]"),
+    ("tan", "*", huge_angle, "f32 angles above 2^40 give some number"),
+    ("expm1", "gradient*", close(math.exp), "PyTorch computes it from the result, and loses digits"),
+    ("log1p", "result*", close(math.log1p), "PyTorch's overflows"),
+    ("maximum", "result*", both_zero, "of zeros of both signs, the first"),
+    ("minimum", "result*", both_zero, "of zeros of both signs, the first"),
+    ("maximum", "gradient*", has_nan, "half of the gradient to each, if one is NaN"),
+    ("minimum", "gradient*", has_nan, "half of the gradient to each, if one is NaN"),
+    ("*tanh", "gradient*", close(lambda x: 1 - math.tanh(x)**2, 1e-3),
+     "the gradient is computed from the result"),
+    ("activation relu*", "gradient*", has_nan, "the gradient of a kink is 0 at NaN"),
+    ("activation leaky_relu", "gradient*", lambda x, *_: x[0] == 0 or math.isnan(x[0]),
+     "leaky_relu has gradient 1 at 0"),
+    ("activation hard_*", "gradient*", lambda x, *_: abs(x[0]) == 3 or math.isnan(x[0]),
+     "the gradient of a kink is 0"),
+    ("clamp", "gradient*", lambda x, *_: x[0] in (-0.5, 6) or math.isnan(x[0]),
+     "clamp has gradient 0 at both ends"),
+    ("*hinge", "gradient*", has_nan, "the gradient of a kink is 0 at NaN"),
+    ("margin_ranking", "gradient*", lambda x, *_: x[2] * (x[0] - x[1]) == 0.5 or math.isnan(x[0]),
+     "the gradient of a kink is 0"),
+    ("multi_class_hinge", "*", any_of(not_finite, huge), "differences of logits overflow"),
+    ("atan2", "gradient*", any_of(not_finite, tiny), "0 at infinity; no overflow at tiny numbers"),
+    ("floor_mod", "result*",
+     lambda x, got, expected: math.isnan(expected) and got == x[0] % x[1],
+     "PyTorch's is NaN"),
+    ("pow", "result*", lambda x, got, expected: x[1] == 1 and got == x[0], "PyTorch's overflows"),
+    ("floor_mod", "gradient 1", any_of(not_finite, huge, tiny, lambda x, got, expected: x[1] == 0 or math.isnan(expected)),
+     "the quotient is not finite"),
+    ("pow", "gradient 1", lambda x, *_: x[0] <= 0, "the gradient of the exponent is 0 for bases to 0"),
+    ("prod", "*", lambda x, got, expected: len(x[0]) > 30 and huge_product(x[0]),
+     "partial products overflow, in any order"),
+    ("prod", "gradient*", special_factors,
+     "the gradient of several factors that are 0 or not finite is their product"),
+    ("*_norm", "*", lambda x, got, expected: got == 0 and len(set(numbers(x))) == 1,
+     "equal numbers have exactly the mean of each"),
+    ("activation elu", "gradient*", close(lambda x: math.exp(min(x, 0))),
+     "PyTorch computes it from the result, and loses digits"),
+    ("poisson_nll of counts", "gradient 1", lambda x, got, expected: math.isnan(expected),
+     "Stirling's approximation has no gradient where it is not used"),
+    ("focal", "gradient 1", any_of(huge, within(1e-6)), "the gradient of the target is a difference"),
+    ("focal_cross_entropy", "gradient*", within(1e-200), "PyTorch's becomes 0"),
+    ("cosine_embedding", "gradient 2", lambda x, got, expected: expected == 0,
+     "PyTorch's has no gradient of the labels"),
+    ("cosine_embedding", "gradient*", lambda x, got, expected: got == 0,
+     "the gradient of a kink is 0"),
+    ("cosine*", "*", any_of(not_finite, huge, within(1e-6)),
+     "a cosine has an absolute error; squares overflow"),
+    ("triplet_margin", "*", any_of(huge, within(1e-6)), "a difference of distances"),
+    ("kl_divergence", "*", lambda x, *_: x[1] == 0, "0 where p is 0"),
+    ("max_pool", "gradient*", has_nan, "of several NaN, the first"),
+    ("activation elu", "result*", both_zero, "the sign of a zero result is not promised"),
+    ("*_norm", "*", huge, "squares overflow"),
+    ("sum", "result*", huge, "partial sums overflow, in any order"),
+    ("mean", "result*", huge, "partial sums overflow, in any order"),
+    ("activation mish", "*", lambda x, *_: x[0] < -87, "exp below 2^-126 is 0 in f32"),
+    ("binary_cross_entropy", "gradient 1", lambda x, got, expected: abs(got - expected) < 1e-7 * max(1, abs(x[0])),
+     "the gradient of the target is a difference"),
 ]
 _used = set()
 
 
-def find(function, dtype, part, x, got, expected):
+def find(function, part, x, got, expected):
     """Returns the rule that explains a difference, or None."""
     for i, (pattern, parts, where, rule) in enumerate(RULES):
-        if fnmatch.fnmatch(function, pattern) and fnmatch.fnmatch(part, parts) and where(x, got, expected):
+        if (fnmatch.fnmatch(function, pattern) and fnmatch.fnmatch(part, parts)
+                and where(x, got, expected)):
             _used.add(i)
             return rule
     return None

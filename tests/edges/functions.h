@@ -23,7 +23,7 @@ struct Source {
 using Build = std::function<std::vector<Value>(const std::vector<Value>& operands)>;
 
 struct Function {
-  std::string name;  // "maximum"; several may share it, and are one row of the table
+  std::string name;   // "maximum"; several may share it, and are one row of the table
   std::string torch;  // expression of x[0], x[1] ...; the attributes are Python variables
   std::function<std::vector<Source>(DType)> sources;
   Build build;

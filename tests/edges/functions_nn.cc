@@ -13,31 +13,30 @@ void add_activation(std::vector<Function>& all, const std::string& name, const s
   all.push_back({.name = name,
                  .torch = torch,
                  .sources = [](DType d) { return std::vector{points(d)}; },
-                 .build = [activation](const Values& x) {
-                   return Values{activation(x[0], SourceLocation::current())};
-                 }});
+                 .build =
+                     [activation](const Values& x) {
+                       return Values{activation(x[0], SourceLocation::current())};
+                     }});
 }
 
 // A loss of each pair of a number and a target.
 void add_pairs(std::vector<Function>& all, const std::string& name, const std::string& torch,
                const std::vector<double>& targets, Value (*build)(const Value&, const Value&)) {
-  all.push_back({.name = name,
-                 .torch = torch,
-                 .sources = [targets](DType d) {
-                   return std::vector{points(d), numbers(d, targets)};
-                 },
-                 .build = [build](const Values& x) { return Values{build(x[0], x[1])}; }});
+  all.push_back(
+      {.name = name,
+       .torch = torch,
+       .sources = [targets](DType d) { return std::vector{points(d), numbers(d, targets)}; },
+       .build = [build](const Values& x) { return Values{build(x[0], x[1])}; }});
 }
 
 // A loss of each row of four logits with each of the labels 0 and 3.
 void add_labels(std::vector<Function>& all, const std::string& name, const std::string& torch,
                 Value (*build)(const Value&, const Value&)) {
-  all.push_back({.name = name,
-                 .torch = torch,
-                 .sources = [](DType d) {
-                   return std::vector{rows(d, 4), numbers(DType::i64, {0, 3})};
-                 },
-                 .build = [build](const Values& x) { return Values{build(x[0], x[1])}; }});
+  all.push_back(
+      {.name = name,
+       .torch = torch,
+       .sources = [](DType d) { return std::vector{rows(d, 4), numbers(DType::i64, {0, 3})}; },
+       .build = [build](const Values& x) { return Values{build(x[0], x[1])}; }});
 }
 
 // A function of each pair of rows of four numbers.
@@ -72,24 +71,24 @@ void add_regression(std::vector<Function>& all) {
 
 void add_binary(std::vector<Function>& all) {
   const std::vector<double> answers = {0, 1};
-  add_pairs(all, "binary_cross_entropy", "F.binary_cross_entropy_with_logits(x[0], x[1], reduction='none')", {0, 0.25, 1},
-            [](const Value& x, const Value& t) {
-              return nn::binary_cross_entropy_with_logits(x, t);
-            });
+  add_pairs(
+      all, "binary_cross_entropy", "exact.binary_cross_entropy(x[0], x[1])", {0, 0.25, 1},
+      [](const Value& x, const Value& t) { return nn::binary_cross_entropy_with_logits(x, t); });
   add_pairs(all, "hinge", "F.relu(1 - (2 * x[1] - 1) * x[0])", answers,
             [](const Value& x, const Value& t) { return nn::hinge(x, t); });
   add_pairs(all, "squared_hinge", "F.relu(1 - (2 * x[1] - 1) * x[0]) ** 2", answers,
             [](const Value& x, const Value& t) { return nn::squared_hinge(x, t); });
   add_pairs(all, "focal", "exact.focal(x[0], x[1])", answers,
             [](const Value& x, const Value& t) { return nn::focal(x, t); });
-  all.push_back({.name = "margin_ranking",
-                 .torch = "F.margin_ranking_loss(x[0], x[1], x[2], 0.5, reduction='none')",
-                 .sources = [](DType d) {
-                   return std::vector{points(d), numbers(d, {0, 1}), numbers(d, {1, -1})};
-                 },
-                 .build = [](const Values& x) {
-                   return Values{nn::margin_ranking(x[0], x[1], x[2], {.margin = 0.5})};
-                 }});
+  all.push_back(
+      {.name = "margin_ranking",
+       .torch = "F.margin_ranking_loss(x[0], x[1], x[2], 0.5, reduction='none')",
+       .sources =
+           [](DType d) { return std::vector{points(d), numbers(d, {0, 1}), numbers(d, {1, -1})}; },
+       .build =
+           [](const Values& x) {
+             return Values{nn::margin_ranking(x[0], x[1], x[2], {.margin = 0.5})};
+           }});
 }
 
 void add_classes(std::vector<Function>& all) {
@@ -116,31 +115,33 @@ void add_pair_losses(std::vector<Function>& all) {
                  .sources = pairs_and(similar),
                  .build = [](const Values& x) { return Values{nn::contrastive(x[0], x[1], x[2])}; },
                  .dtypes = {DType::f32}});
-  all.push_back({.name = "cosine_embedding",
-                 .torch = "exact.cosine_embedding(x[0], x[1], x[2])",
-                 .sources = pairs_and(similar),
-                 .build = [](const Values& x) {
-                   return Values{nn::cosine_embedding(x[0], x[1], x[2])};
-                 },
-                 .dtypes = {DType::f32}});
-  all.push_back({.name = "triplet_margin",
-                 .torch = "F.triplet_margin_loss(x[0], x[1], x[2], reduction='none')",
-                 .sources = pairs_and({{{0, 0, 0, 0}, {1, 2, 3, 4}}, true, DType::f32}),
-                 .build = [](const Values& x) {
-                   return Values{nn::triplet_margin(x[0], x[1], x[2])};
-                 },
-                 .dtypes = {DType::f32}});
+  all.push_back(
+      {.name = "cosine_embedding",
+       .torch = "F.cosine_embedding_loss(x[0], x[1], 2 * x[2] - 1, reduction='none')",
+       .sources = pairs_and(similar),
+       .build = [](const Values& x) { return Values{nn::cosine_embedding(x[0], x[1], x[2])}; },
+       .dtypes = {DType::f32}});
+  all.push_back(
+      {.name = "triplet_margin",
+       .torch = "F.triplet_margin_loss(x[0], x[1], x[2], reduction='none')",
+       .sources = pairs_and({{{0, 0, 0, 0}, {1, 2, 3, 4}}, true, DType::f32}),
+       .build = [](const Values& x) { return Values{nn::triplet_margin(x[0], x[1], x[2])}; },
+       .dtypes = {DType::f32}});
 }
 
 void add_vectors(std::vector<Function>& all) {
   add_row_pairs(all, "cosine_similarity", "F.cosine_similarity(x[0], x[1], dim=1, eps=1e-8)",
                 [](const Value& a, const Value& b) { return nn::cosine_similarity(a, b); });
-  add_row_pairs(all, "dice", "exact.dice(x[0], x[1])",
-                [](const Value& a, const Value& b) { return nn::dice(a, b); });
-  add_row_pairs(all, "maxout", "torch.cat([x[0], x[1]], 1).reshape(-1, 4, 2).amax(2)",
-                [](const Value& a, const Value& b) {
-                  return nn::maxout(concat({a, b}, {.axis = 1}));
-                });
+  const Source probabilities{
+      {{0, 0, 0, 0}, {1, 1, 1, 1}, {0.5, 0, 1, 0.25}, {1e-30, 0, 1e-8, 1}}, true, DType::f32};
+  all.push_back({.name = "dice",
+                 .torch = "exact.dice(x[0], x[1])",
+                 .sources = [=](DType) { return std::vector{probabilities, probabilities}; },
+                 .build = [](const Values& x) { return Values{nn::dice(x[0], x[1])}; },
+                 .dtypes = {DType::f32}});
+  add_row_pairs(
+      all, "maxout", "torch.cat([x[0], x[1]], 1).reshape(-1, 4, 2).amax(2)",
+      [](const Value& a, const Value& b) { return nn::maxout(concat({a, b}, {.axis = 1})); });
 }
 
 }  // namespace
@@ -151,14 +152,14 @@ std::vector<Function> activation_functions() {
       {"relu", "F.relu(x[0])"},
       {"relu6", "F.relu6(x[0])"},
       {"leaky_relu", "F.leaky_relu(x[0])"},
-      {"elu", "F.elu(x[0])"},
+      {"elu", "exact.elu(x[0])"},
       {"gelu", "exact.gelu(x[0])"},
-      {"gelu_tanh", "F.gelu(x[0], approximate='tanh')"},
+      {"gelu_tanh", "exact.gelu_tanh(x[0])"},
       {"silu", "F.silu(x[0])"},
       {"mish", "F.mish(x[0])"},
-      {"softplus", "F.softplus(x[0], threshold=40)"},
+      {"softplus", "exact.softplus(x[0])"},
       {"hard_sigmoid", "F.relu6(x[0] + 3) / 6"},
-      {"hard_swish", "F.hardswish(x[0])"},
+      {"hard_swish", "exact.hard_swish(x[0])"},
       {"tanh", "torch.tanh(x[0])"},
       {"sigmoid", "torch.sigmoid(x[0])"},
   };

@@ -75,64 +75,75 @@ void add_row(std::vector<Function>& functions, const std::string& name, const st
 
 void add_reductions(std::vector<Function>& all) {
   const std::vector<std::int64_t> last = {1};
-  add_row(all, "sum", "x[0].sum(1)", [=](auto& x) { return std::vector{sum(x, {.axes = last})}; },
-          true);
-  add_row(all, "mean", "x[0].mean(1)",
-          [=](auto& x) { return std::vector{mean(x, {.axes = last})}; }, true);
-  add_row(all, "prod", "x[0].prod(1)",
-          [=](auto& x) { return std::vector{prod(x, {.axes = last})}; }, true);
-  add_row(all, "reduce_max", "x[0].amax(1)",
-          [=](auto& x) { return std::vector{reduce_max(x, {.axes = last})}; }, true);
-  add_row(all, "reduce_min", "x[0].amin(1)",
-          [=](auto& x) { return std::vector{reduce_min(x, {.axes = last})}; }, true);
-  add_row(all, "norm", "torch.linalg.vector_norm(x[0], dim=1)",
-          [=](auto& x) { return std::vector{norm(x, {.axes = last})}; }, true);
-  add_row(all, "argmax", "x[0].argmax(1)",
-          [=](auto& x) { return std::vector{argmax(x, {.axes = last})}; }, false, false);
-  add_row(all, "argmin", "x[0].argmin(1)",
-          [=](auto& x) { return std::vector{argmin(x, {.axes = last})}; }, false, false);
+  add_row(
+      all, "sum", "x[0].sum(1)", [=](auto& x) { return std::vector{sum(x, {.axes = last})}; },
+      true);
+  add_row(
+      all, "mean", "x[0].mean(1)", [=](auto& x) { return std::vector{mean(x, {.axes = last})}; },
+      true);
+  add_row(
+      all, "prod", "x[0].prod(1)", [=](auto& x) { return std::vector{prod(x, {.axes = last})}; },
+      true);
+  add_row(
+      all, "reduce_max", "x[0].amax(1)",
+      [=](auto& x) { return std::vector{reduce_max(x, {.axes = last})}; }, true);
+  add_row(
+      all, "reduce_min", "x[0].amin(1)",
+      [=](auto& x) { return std::vector{reduce_min(x, {.axes = last})}; }, true);
+  add_row(
+      all, "norm", "torch.linalg.vector_norm(x[0], dim=1)",
+      [=](auto& x) { return std::vector{norm(x, {.axes = last})}; }, true);
+  add_row(
+      all, "argmax", "x[0].argmax(1)",
+      [=](auto& x) { return std::vector{argmax(x, {.axes = last})}; }, false, false);
+  add_row(
+      all, "argmin", "x[0].argmin(1)",
+      [=](auto& x) { return std::vector{argmin(x, {.axes = last})}; }, false, false);
 }
 
 void add_scans(std::vector<Function>& all) {
-  add_row(all, "cumsum", "x[0].cumsum(1)",
-          [](auto& x) { return std::vector{cumsum(x, {.axis = 1})}; }, true);
-  add_row(all, "cummax", "list(x[0].cummax(1))", [](auto& x) { return cummax(x, {.axis = 1}); },
-          true);
-  add_row(all, "sort", "list(x[0].sort(dim=1, stable=True))",
-          [](auto& x) { return sort(x, {.axis = 1}); }, true);
-  add_row(all, "sort descending", "list(x[0].sort(dim=1, stable=True, descending=True))",
-          [](auto& x) { return sort(x, {.axis = 1, .descending = true}); }, true);
-  add_row(all, "argsort", "x[0].sort(dim=1, stable=True)[1]",
-          [](auto& x) { return std::vector{argsort(x, {.axis = 1})}; }, true, false);
+  add_row(
+      all, "cumsum", "x[0].cumsum(1)", [](auto& x) { return std::vector{cumsum(x, {.axis = 1})}; },
+      true);
+  add_row(
+      all, "cummax", "list(x[0].cummax(1))", [](auto& x) { return cummax(x, {.axis = 1}); }, true);
+  add_row(
+      all, "sort", "list(x[0].sort(dim=1, stable=True))",
+      [](auto& x) { return sort(x, {.axis = 1}); }, true);
+  add_row(
+      all, "sort descending", "list(x[0].sort(dim=1, stable=True, descending=True))",
+      [](auto& x) { return sort(x, {.axis = 1, .descending = true}); }, true);
+  add_row(
+      all, "argsort", "x[0].sort(dim=1, stable=True)[1]",
+      [](auto& x) { return std::vector{argsort(x, {.axis = 1})}; }, true, false);
   // Of equal elements PyTorch may return any. A stable sort shows which are the first.
   add_row(all, "top_k", "[part[:, :1] for part in x[0].sort(dim=1, stable=True, descending=True)]",
           [](auto& x) { return top_k(x, {.k = 1, .axis = 1}); });
 }
 
 void add_normalization(std::vector<Function>& all) {
-  add_row(all, "softmax", "F.softmax(x[0], 1)", [](auto& x) { return std::vector{softmax(x)}; },
-          true);
-  add_row(all, "log_softmax", "F.log_softmax(x[0], 1)",
-          [](auto& x) { return std::vector{log_softmax(x)}; }, true);
-  add_row(all, "layer_norm", "F.layer_norm(x[0], x[0].shape[1:])", [](auto& x) {
-    return std::vector{nn::layer_norm(x, {.affine = false})};
-  });
+  add_row(
+      all, "softmax", "F.softmax(x[0], 1)", [](auto& x) { return std::vector{softmax(x)}; }, true);
+  add_row(
+      all, "log_softmax", "F.log_softmax(x[0], 1)",
+      [](auto& x) { return std::vector{log_softmax(x)}; }, true);
+  add_row(all, "layer_norm", "F.layer_norm(x[0], x[0].shape[1:])",
+          [](auto& x) { return std::vector{nn::layer_norm(x, {.affine = false})}; });
   add_row(all, "group_norm", "F.group_norm(x[0][:, :, None], 1)[:, :, 0]", [](auto& x) {
-    return std::vector{squeeze(
-        nn::group_norm(unsqueeze(x, 2), {.groups = 1, .affine = false}), {2})};
+    return std::vector{
+        squeeze(nn::group_norm(unsqueeze(x, 2), {.groups = 1, .affine = false}), {2})};
   });
-  add_row(all, "instance_norm", "exact.normalized(x[0])", [](auto& x) {
-    return std::vector{squeeze(nn::instance_norm(unsqueeze(x, 1)), {1})};
-  });
+  add_row(all, "instance_norm", "exact.normalized(x[0])",
+          [](auto& x) { return std::vector{squeeze(nn::instance_norm(unsqueeze(x, 1)), {1})}; });
   add_row(all, "max_pool", "F.max_pool1d(x[0][:, None], 3, 1, 1)[:, 0]", [](auto& x) {
     const Value image = unsqueeze(unsqueeze(x, 1), 1);
-    return std::vector{squeeze(nn::max_pool(image, {.kernel = {1, 3}, .stride = {1}, .padding = {0, 1}}),
-                               {1, 2})};
+    return std::vector{
+        squeeze(nn::max_pool(image, {.kernel = {1, 3}, .stride = {1}, .padding = {0, 1}}), {1, 2})};
   });
   add_row(all, "avg_pool", "F.avg_pool1d(x[0][:, None], 3, 1, 1)[:, 0]", [](auto& x) {
     const Value image = unsqueeze(unsqueeze(x, 1), 1);
-    return std::vector{squeeze(nn::avg_pool(image, {.kernel = {1, 3}, .stride = {1}, .padding = {0, 1}}),
-                               {1, 2})};
+    return std::vector{
+        squeeze(nn::avg_pool(image, {.kernel = {1, 3}, .stride = {1}, .padding = {0, 1}}), {1, 2})};
   });
 }
 

@@ -40,7 +40,7 @@ struct Case {
   DType dtype;
   std::unique_ptr<Program> program;
   std::vector<Source> sources;
-  std::vector<Value> fetches;   // results, then gradients
+  std::vector<Value> fetches;  // results, then gradients
   std::size_t result_count = 0;
   std::vector<std::string> weights;  // the inputs by which results are multiplied in the loss
   std::vector<ir::Type> weight_types;
@@ -157,7 +157,8 @@ std::string difference(const std::vector<Tensor>& all, const std::vector<Tensor>
                        std::size_t k) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Tensor a = all[i].cast(DType::f64), b = part[i].cast(DType::f64);
-    const std::int64_t first = b.elements() == a.elements() ? 0 : static_cast<std::int64_t>(k) * b.elements();
+    const std::int64_t first =
+        b.elements() == a.elements() ? 0 : static_cast<std::int64_t>(k) * b.elements();
     for (std::int64_t j = 0; j < b.elements(); ++j) {
       const double x = a.data<double>()[first + j], y = b.data<double>()[j];
       if (agree(x, y, all[i].dtype())) continue;
@@ -177,7 +178,8 @@ std::vector<std::string> differences(const Case& c, const std::vector<Tensor>& e
   std::vector<std::string> found;
   const auto note = [&](const std::string& how, const std::string& what) {
     if (!what.empty()) {
-      found.push_back(c.function->name + " in " + std::string(name_of(c.dtype)) + ", " + how + ": " + what);
+      found.push_back(c.function->name + " in " + std::string(name_of(c.dtype)) + ", " + how +
+                      ": " + what);
     }
   };
   const std::size_t step = 1 + c.combinations / 64;
@@ -199,7 +201,8 @@ std::vector<std::string> differences(const Case& c, const std::vector<Tensor>& e
 Json attributes_of(const Function& function) {
   Json json = Json::object();
   for (const NamedAttribute& a : function.attributes) {
-    if (const auto* dtype = std::get_if<DType>(&a.value)) json[a.name] = {{"dtype", name_of(*dtype)}};
+    if (const auto* dtype = std::get_if<DType>(&a.value))
+      json[a.name] = {{"dtype", name_of(*dtype)}};
     else if (const auto* number = std::get_if<double>(&a.value)) json[a.name] = *number;
     else if (const auto* integer = std::get_if<std::int64_t>(&a.value)) json[a.name] = *integer;
     else if (const auto* flag = std::get_if<bool>(&a.value)) json[a.name] = *flag;
@@ -238,7 +241,8 @@ std::vector<std::string> write_cases(const Arguments& arguments, std::ostream& f
   std::vector<std::string> found;
   const auto& names = arguments.functions;
   for (const Function& function : all_functions()) {
-    if (!names.empty() && std::find(names.begin(), names.end(), function.name) == names.end()) continue;
+    if (!names.empty() && std::find(names.begin(), names.end(), function.name) == names.end())
+      continue;
     for (const DType dtype : function.dtypes) {
       try {
         const Case c = make_case(function, dtype);

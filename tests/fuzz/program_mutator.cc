@@ -94,9 +94,9 @@ class Mutator {
   }
 
   std::int64_t varied(std::int64_t number) {
-    return one_in(3) ? any_number() : static_cast<std::int64_t>(
-                                          static_cast<std::uint64_t>(number) +
-                                          static_cast<std::uint64_t>(below(5)) - 2);
+    return one_in(3) ? any_number()
+                     : static_cast<std::int64_t>(static_cast<std::uint64_t>(number) +
+                                                 static_cast<std::uint64_t>(below(5)) - 2);
   }
 
   Attributes varied(Attributes attributes) {
@@ -104,8 +104,10 @@ class Mutator {
       if (!one_in(5)) continue;
       if (auto* flag = std::get_if<bool>(&a.value)) *flag = !*flag;
       else if (auto* number = std::get_if<std::int64_t>(&a.value)) *number = varied(*number);
-      else if (auto* real = std::get_if<double>(&a.value)) *real = static_cast<double>(any_number());
-      else if (auto* dtype = std::get_if<DType>(&a.value)) *dtype = kTypes[below(std::size(kTypes))];
+      else if (auto* real = std::get_if<double>(&a.value))
+        *real = static_cast<double>(any_number());
+      else if (auto* dtype = std::get_if<DType>(&a.value))
+        *dtype = kTypes[below(std::size(kTypes))];
       else if (auto* list = std::get_if<std::vector<std::int64_t>>(&a.value)) {
         if (one_in(4)) list->push_back(below(4));
         for (std::int64_t& x : *list) x = one_in(2) ? varied(x) : x;
@@ -140,9 +142,9 @@ class Mutator {
     }
     for (const bool change : {true, false}) {
       try {
-        const ir::Op* made = next_->append(next_->main(), op.name(),
-                                           change ? varied(operands) : operands,
-                                           change ? varied(op.attributes) : op.attributes, {});
+        const ir::Op* made =
+            next_->append(next_->main(), op.name(), change ? varied(operands) : operands,
+                          change ? varied(op.attributes) : op.attributes, {});
         for (std::size_t i = 0; i < op.results.size() && i < made->results.size(); ++i) {
           keep(copier, *op.results[i], made->results[i].get());
         }
@@ -156,7 +158,8 @@ class Mutator {
   // An op of the catalog with one of its samples; its operands are inputs or other values.
   void add_op() {
     const std::vector<std::string> names = ops::catalog().names();
-    const std::string& name = names[static_cast<std::size_t>(below(static_cast<int>(names.size())))];
+    const std::string& name =
+        names[static_cast<std::size_t>(below(static_cast<int>(names.size())))];
     const ops::Op& op = *ops::catalog().find(name);
     if (op.samples.empty() || op.has(ir::Trait::internal)) return;
     const ops::Sample& sample =

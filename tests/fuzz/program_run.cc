@@ -61,9 +61,10 @@ Tensor numbers_for(DType dtype, const std::vector<std::int64_t>& shape, std::uin
   double* data = numbers.data<double>();
   for (std::int64_t i = 0; i < numbers.elements(); ++i) {
     const auto words = random_words(seed, 2, static_cast<std::uint64_t>(i));
-    data[i] = words[0] % 16 == 0 ? kSpecial[words[1] % 8]
-                                 : static_cast<double>(words[1] % 9) - 2 +
-                                       (is_float(dtype) ? static_cast<double>(words[2]) * 0x1p-32 : 0);
+    data[i] = words[0] % 16 == 0
+                  ? kSpecial[words[1] % 8]
+                  : static_cast<double>(words[1] % 9) - 2 +
+                        (is_float(dtype) ? static_cast<double>(words[2]) * 0x1p-32 : 0);
   }
   return numbers.cast(dtype);
 }
@@ -120,8 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t max_size, unsigned seed) {
-  const std::string text =
-      mutated_program({reinterpret_cast<const char*>(data), size}, seed);
+  const std::string text = mutated_program({reinterpret_cast<const char*>(data), size}, seed);
   const std::size_t length = std::min(text.size(), max_size);
   std::memcpy(data, text.data(), length);
   return length;

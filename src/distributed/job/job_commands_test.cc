@@ -166,7 +166,8 @@ TEST_F(JobCommands, StopOfAJobWithoutALauncher) {
   std::thread master([&] {
     while (!job_.store->get("job/orders/stop")) std::this_thread::sleep_for(Milliseconds(5));
     job_.store->commit(
-        {.then = {Put{"job/orders/stopped", text_of(StopReport{.seconds = 1, .ended = 3, .tasks = TaskState{}})},
+        {.then = {Put{"job/orders/stopped",
+                      text_of(StopReport{.seconds = 1, .ended = 3, .tasks = TaskState{}})},
                   Erase{"job/process/master/master_0"}}});
   });
   EXPECT_EQ(text_of(stop_job(job_, {})),

@@ -72,8 +72,9 @@ TEST(Limits, OfOperationsOfLoops) {
   Program program;
   const Value limit = program.input("limit", i64, {});
   const Value zero = program.input("zero", i64, {});
-  const Value count = while_values({zero}, [&](const Values& v) { return v[0] < limit; },
-                                   [](const Values& v) { return Values{v[0] + 1.0}; })[0];
+  const Value count = while_values(
+      {zero}, [&](const Values& v) { return v[0] < limit; },
+      [](const Values& v) { return Values{v[0] + 1.0}; })[0];
   Session session(program, {.max_operations = 1000});
   const auto number = [](std::int64_t x) { return Tensor::from<std::int64_t>({}, {x}); };
   EXPECT_NO_THROW(session.run({{"zero", number(0)}, {"limit", number(20)}}, {count}));
