@@ -325,7 +325,7 @@ TEST_F(Misuse, DamagedModels) {
     write(path("model/model.json"), description);
     EXPECT_EQ(run_here(kTrireme + " inspect model").code, 0);
   }
-  fails("inspect nothing", 4, "there is no folder nothing");
+  fails("inspect nothing", 4, "cannot open nothing");
 }
 
 TEST_F(Misuse, PicturesThatAreNone) {
