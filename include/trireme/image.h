@@ -15,11 +15,13 @@ namespace trireme::image {
 struct LoadOptions {
   int channels = 0;                       // 1 or 3; 0: as in the file
   std::int64_t max_pixels = 100'000'000;  // larger images are refused before memory is allocated
+  // Turn the picture as its Exif data say, as viewers do. false: the pixels as the file has them.
+  bool upright = true;
 };
 
 // Reads a PNG or JPEG file; the format is detected from the first bytes. 16 bits are scaled to 8, a
 // gamma that a PNG states is converted to that of sRGB, and the four inks of a JPEG become RGB.
-// Transparent parts become white. The orientation tag of a JPEG is not applied.
+// Transparent parts become white. Exif data that are damaged are ignored.
 // Errors: not_found, io; data, if the file is damaged, truncated, too large or of another format.
 TRIREME_API Tensor load(const std::string& path, const LoadOptions& options = {});
 

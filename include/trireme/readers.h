@@ -75,6 +75,7 @@ struct FolderOptions {
   std::int64_t height = 0;  // resize all images to this; 0: all must have one size
   std::int64_t width = 0;   // both or none
   int channels = 3;         // 1: gray
+  bool upright = true;      // turn pictures as their Exif data say
 };
 
 // PNG and JPEG images in one subfolder for each class: "image" f32[channels, height, width] in [0,
@@ -83,9 +84,9 @@ struct FolderOptions {
 // another size.
 TRIREME_API Dataset image_folder(const std::string& path, const FolderOptions& options = {});
 
-// Opens a record file (docs/reference/formats/records.md), mapped into memory: any data set, with a
-// checksum for each example, which is checked when it is read. Errors: not_found; io; data with the
-// byte.
+// Opens a record file (docs/reference/formats/records.md): any data set, with a checksum for each
+// example, which is checked when it is read. Examples are read from the file with their batch.
+// Errors: not_found; io; data with the byte.
 TRIREME_API Dataset records(const std::string& path);
 
 // Writes a record file atomically: unshuffled, with the examples of epoch 0. Images whose values

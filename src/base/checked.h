@@ -3,8 +3,17 @@
 // Arithmetic with numbers from outside: files, jobs, program texts and network frames.
 
 #include <cstdint>
+#include <optional>
 
 namespace trireme {
+
+// Returns the number without its fraction; nothing for NaN and for a number outside 64 bits, whose
+// cast is undefined.
+constexpr std::optional<std::int64_t> to_integer(double number) {
+  constexpr double kLimit = 9223372036854775808.0;  // 2^63
+  if (!(number >= -kLimit && number < kLimit)) return std::nullopt;
+  return static_cast<std::int64_t>(number);
+}
 
 // A whole number, or invalid: a result that does not fit into 64 bits is invalid, and so is every
 // result of an invalid number. So one test after a computation is enough.

@@ -2,12 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
-#include <utility>
-
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/file.h"
 
 namespace trireme {
 namespace {
@@ -27,9 +23,9 @@ std::string checksums_text(const FolderFormat& format,
   return text + checksum(text) + "\n";
 }
 
-CheckedFolder::CheckedFolder(std::string directory, const FolderFormat& format)
-    : directory_(std::move(directory)), format_(format) {
-  const std::string lines = check_whole(content_of(kChecksumsFile));
+CheckedFolder::CheckedFolder(const Folder& folder, const FolderFormat& format)
+    : folder_(folder), format_(format) {
+  const std::string lines = check_whole(content_of(kChecksumsFile, FileLimit::text));
   const std::string first = lines.substr(0, lines.find('\n'));
   check_version(first);
   for (std::size_t at = first.size() + 1; at < lines.size();) {
@@ -40,30 +36,26 @@ CheckedFolder::CheckedFolder(std::string directory, const FolderFormat& format)
   }
 }
 
-std::string CheckedFolder::read(const std::string& file) const {
-  std::string content = content_of(file);
+std::string CheckedFolder::read(const std::string& file, FileLimit limit) const {
+  std::string content = content_of(file, limit);
   const auto expected = digests_.find(file);
   if (expected == digests_.end() || expected->second != checksum(content)) fail_damaged(file);
   return content;
 }
 
-std::string CheckedFolder::content_of(const std::string& file) const {
+std::string CheckedFolder::content_of(const std::string& file, FileLimit limit) const {
   try {
-    return read_file(path(file));
+    return folder_.read(file, limit);
   } catch (const Error& error) {
-    std::error_code ignored;
     if (error.kind() != ErrorKind::not_found) throw;
-    if (!std::filesystem::exists(directory_, ignored)) {
-      fail(ErrorKind::not_found, fmt::format("there is no folder {}", directory_));
-    }
-    fail_data(fmt::format("{} {}: {} is missing\n  hint   {}", format_.name, directory_, file,
+    fail_data(fmt::format("{} {}: {} is missing\n  hint   {}", format_.name, folder_.path(), file,
                           format_.hint));
   }
 }
 
 void CheckedFolder::fail_damaged(const std::string& file) const {
-  fail_data(
-      fmt::format("{} is damaged: its checksum is another\n  hint   {}", path(file), format_.hint));
+  fail_data(fmt::format("{} is damaged: its checksum is another\n  hint   {}", folder_.path(file),
+                        format_.hint));
 }
 
 // The lines that the last one is the checksum of.
@@ -81,12 +73,12 @@ void CheckedFolder::check_version(const std::string& first_line) const {
   const std::string words = first_words(format_);
   if (first_line == words + std::to_string(format_.version)) return;
   if (!first_line.starts_with(words)) {
-    fail_data(fmt::format("{} is no {} of Trireme", directory_, format_.name));
+    fail_data(fmt::format("{} is no {} of Trireme", folder_.path(), format_.name));
   }
   fail_data(
       fmt::format("{} {} has format {}, and this version of Trireme reads {}\n"
                   "  hint   use the version of Trireme that wrote it, or a newer one",
-                  format_.name, directory_, first_line.substr(words.size()), format_.version));
+                  format_.name, folder_.path(), first_line.substr(words.size()), format_.version));
 }
 
 }  // namespace trireme

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/folder.h"
+
 namespace trireme {
 
 inline constexpr const char* kChecksumsFile = "checksums.txt";
@@ -28,23 +30,23 @@ struct FolderFormat {
 std::string checksums_text(const FolderFormat& format,
                            const std::map<std::string, std::string_view>& files);
 
+// Reads files of an open folder and checks them. Keeps a reference to the folder.
 class CheckedFolder {
  public:
-  // Reads checksums.txt. Errors: not_found if there is no such folder; data with the name of the
-  // file if it is missing, damaged, of another kind or of another version; io.
-  CheckedFolder(std::string directory, const FolderFormat& format);
+  // Reads checksums.txt. Errors: data with the name of the file if it is missing, damaged, of
+  // another kind or of another version; io.
+  CheckedFolder(const Folder& folder, const FolderFormat& format);
 
   // Returns the content of a file whose checksum is right. Errors: data with its name; io.
-  std::string read(const std::string& file) const;
-  std::string path(const std::string& file) const { return directory_ + "/" + file; }
+  std::string read(const std::string& file, FileLimit limit = FileLimit::content) const;
 
  private:
-  std::string content_of(const std::string& file) const;
+  std::string content_of(const std::string& file, FileLimit limit) const;
   [[noreturn]] void fail_damaged(const std::string& file) const;
   std::string check_whole(const std::string& text) const;
   void check_version(const std::string& first_line) const;
 
-  std::string directory_;
+  const Folder& folder_;
   FolderFormat format_;
   std::map<std::string, std::string> digests_;
 };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 namespace trireme {
@@ -32,6 +33,14 @@ TEST(Checked, StaysInvalid) {
   EXPECT_FALSE((beyond - 1).valid());
   EXPECT_FALSE((beyond * 0).valid());
   EXPECT_FALSE((Checked(3) - beyond).valid());
+}
+
+TEST(Checked, NumbersThatNoIntegerHas) {
+  EXPECT_EQ(to_integer(-2.9), -2);
+  EXPECT_EQ(to_integer(-9223372036854775808.0), kMin);
+  for (const double wrong : {9223372036854775808.0, -1e300, std::nan(""), HUGE_VAL}) {
+    EXPECT_FALSE(to_integer(wrong)) << wrong;
+  }
 }
 
 }  // namespace

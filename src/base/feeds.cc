@@ -86,7 +86,7 @@ std::optional<std::pair<std::string, std::int64_t>> implied_size(const Dim& dim,
   std::int64_t factor = 0;
   for (const auto& [monomial, coefficient] : dim.terms()) {
     if (monomial.empty()) {
-      size -= coefficient;
+      if (__builtin_sub_overflow(size, coefficient, &size)) return std::nullopt;
     } else if (symbol || monomial.size() > 1) {
       return std::nullopt;
     } else {
@@ -94,7 +94,7 @@ std::optional<std::pair<std::string, std::int64_t>> implied_size(const Dim& dim,
       factor = coefficient;
     }
   }
-  if (!symbol || size % factor != 0) return std::nullopt;
+  if (!symbol || (factor == -1 && size == INT64_MIN) || size % factor != 0) return std::nullopt;
   return std::pair(*symbol, size / factor);
 }
 
@@ -107,7 +107,14 @@ SymbolSizes bind_feeds(const std::string& owner, const std::vector<InputView>& i
     if (input == nullptr) fail_unknown(owner, inputs, *feed.name);
     check_form(*input, feed);
     for (std::size_t axis = 0; axis < feed.shape->size(); ++axis) {
-      if (const auto implied = implied_size((*input->shape)[axis], (*feed.shape)[axis])) {
+      const std::int64_t size = (*feed.shape)[axis];
+      if (size < 0) fail_mismatch(*input, feed, fmt::format("axis {} is below 0", axis));
+      if (const auto implied = implied_size((*input->shape)[axis], size)) {
+        if (implied->second < 0) {
+          fail_mismatch(*input, feed,
+                        fmt::format("axis {} makes {} {}, which is below 0", axis, implied->first,
+                                    implied->second));
+        }
         bind_symbol(implied->first, implied->second, *feed.name, sizes, given_by);
       }
     }

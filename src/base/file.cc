@@ -1,65 +1,43 @@
 #include "base/file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/error.h"
+#include "base/number_text.h"
 
 namespace trireme {
 namespace {
 
 constexpr std::size_t kBuffer = 1 << 16;  // bytes
 
-std::string reason(int error) { return std::generic_category().message(error); }
-
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
-// Returns 0 or the errno of the call that failed.
-int write_all(int fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t n = ::write(fd, content.data(), content.size());
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      return errno;
-    }
-    content.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return 0;
-}
-
 }  // namespace
 
-std::string read_file(const std::string& path) {
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) {
+std::uint64_t max_bytes(FileLimit limit) {
+  const char* given = std::getenv("TRIREME_MAX_FILE_BYTES");
+  if (given == nullptr || *given == '\0') return static_cast<std::uint64_t>(limit);
+  const std::optional<std::int64_t> bytes = parse_integer(given);
+  if (!bytes || *bytes < 1) {
+    fail_usage(std::string("TRIREME_MAX_FILE_BYTES: \"") + given + "\" is no whole number above 0");
+  }
+  return static_cast<std::uint64_t>(*bytes);
+}
+
+std::string read_file(const std::string& path, FileLimit limit) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) {
     const ErrorKind kind = errno == ENOENT ? ErrorKind::not_found : ErrorKind::io;
-    fail(kind, "cannot open " + path + ": " + reason(errno));
+    fail(kind, "cannot open " + path + ": " + error_reason(errno));
   }
-  struct stat status{};
-  if (::fstat(file.fd, &status) != 0) fail_io("cannot read " + path + ": " + reason(errno));
-  if (S_ISDIR(status.st_mode)) fail_io("cannot read " + path + ": it is a directory");
-  std::string content;
-  content.reserve(static_cast<std::size_t>(status.st_size));
-  char block[1 << 16];
-  for (;;) {
-    const ssize_t n = ::read(file.fd, block, sizeof block);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail_io("cannot read " + path + ": " + reason(errno));
-    if (n == 0) return content;
-    content.append(block, static_cast<std::size_t>(n));
-  }
+  return read_descriptor(file.get(), path, max_bytes(limit));
 }
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
@@ -72,11 +50,11 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
 
 void AtomicFile::fail_here(int error) {
   temporary_.reset();
-  fail_io("cannot write " + path_ + ": " + reason(error) + "; nothing was changed");
+  fail_io("cannot write " + path_ + ": " + error_reason(error) + "; nothing was changed");
 }
 
 void AtomicFile::flush() {
-  if (const int error = write_all(temporary_->fd(), buffer_); error != 0) fail_here(error);
+  if (const int error = write_descriptor(temporary_->fd(), buffer_); error != 0) fail_here(error);
   buffer_.clear();
 }
 
@@ -85,7 +63,7 @@ void AtomicFile::write(std::string_view bytes) {
   if (buffer_.size() + bytes.size() > kBuffer) flush();
   if (bytes.size() < kBuffer) {
     buffer_.append(bytes);
-  } else if (const int error = write_all(temporary_->fd(), bytes); error != 0) {
+  } else if (const int error = write_descriptor(temporary_->fd(), bytes); error != 0) {
     fail_here(error);
   }
 }
@@ -102,9 +80,11 @@ void AtomicFile::finish() {
 // Some folders cannot be opened, and some file systems cannot sync them.
 void sync_name(const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
-  Descriptor directory{::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY)};
-  if (directory.fd < 0 || ::fsync(directory.fd) == 0 || errno == EINVAL || errno == ENOTSUP) return;
-  fail_io("cannot sync the folder of " + path + ": " + reason(errno));
+  const Descriptor directory(
+      ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid() || ::fsync(directory.get()) == 0) return;
+  if (errno == EINVAL || errno == ENOTSUP) return;
+  fail_io("cannot sync the folder of " + path + ": " + error_reason(errno));
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {

@@ -9,8 +9,19 @@
 
 namespace trireme {
 
-// Returns the whole file. Errors: not_found, io.
-std::string read_file(const std::string& path);
+// The largest files that are read into memory, in bytes. The environment variable
+// TRIREME_MAX_FILE_BYTES replaces all of these limits.
+enum class FileLimit : std::uint64_t {
+  text = std::uint64_t{1} << 28,      // 256 MiB: programs, jobs and other texts that people write
+  unpacked = std::uint64_t{1} << 30,  // 1 GiB: the content of a packed file
+  content = std::uint64_t{1} << 34,   // 16 GiB: weights and data
+};
+
+// Errors: usage if TRIREME_MAX_FILE_BYTES is no number above 0.
+std::uint64_t max_bytes(FileLimit limit);
+
+// Returns the whole file. Errors: not_found; io, also if it has more bytes than the limit.
+std::string read_file(const std::string& path, FileLimit limit = FileLimit::content);
 
 // Writes a temporary file in the folder of `path`, syncs and renames it. So a reader sees the old
 // content or the new, never a part, whatever fails. Errors: io with path and cause; `path` is then

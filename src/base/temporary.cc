@@ -8,15 +8,14 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <filesystem>
 #include <random>
 #include <system_error>
 #include <utility>
 
+#include "base/folder.h"
+
 namespace trireme {
 namespace {
-
-namespace fs = std::filesystem;
 
 [[noreturn]] void fail_system() { throw std::system_error(errno, std::generic_category()); }
 
@@ -30,12 +29,17 @@ std::string random_name() {
 int create_at(const std::string& path, bool folder) {
   if (!folder) return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (::mkdir(path.c_str(), 0777) != 0) return -1;
-  return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd >= 0) return fd;
+  const int error = errno;
+  ::rmdir(path.c_str());
+  errno = error;
+  return -1;
 }
 
 bool is_removed(int fd) {
   struct stat status{};
-  return ::fstat(fd, &status) != 0 || status.st_nlink == 0;
+  return ::fstat(fd, &status) == 0 && status.st_nlink == 0;
 }
 
 // Removes it if no living process has it locked. A file system without locks keeps it.
@@ -43,26 +47,25 @@ void remove_unlocked(const std::string& path, bool folder) {
   const int how = folder ? O_RDONLY | O_DIRECTORY : O_RDWR;
   const int fd = ::open(path.c_str(), how | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return;
-  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) delete_tree(path);
   ::close(fd);
 }
 
 }  // namespace
 
 void Temporary::remove_stale(const std::string& path) {
-  const fs::path final_path(path);
-  const std::string prefix = final_path.filename().string() + ".tmp.";
-  const fs::path parent = final_path.has_parent_path() ? final_path.parent_path() : ".";
-  std::error_code ignored;
-  for (fs::directory_iterator at(parent, ignored), end; at != end; at.increment(ignored)) {
-    if (ignored) return;
-    if (!at->path().filename().string().starts_with(prefix)) continue;
-    const fs::file_status status = at->symlink_status(ignored);
-    if (fs::is_regular_file(status) || fs::is_directory(status)) {
-      remove_unlocked(at->path().string(), fs::is_directory(status));
+  const std::size_t slash = path.rfind('/');
+  const bool here = slash == std::string::npos;
+  const std::string parent = here ? "" : path.substr(0, slash + 1);
+  const std::string prefix = path.substr(here ? 0 : slash + 1) + ".tmp.";
+  int ignored = 0;
+  for (const std::string& name : names_in(here ? "." : parent, ignored)) {
+    if (!name.starts_with(prefix)) continue;
+    const std::string stale = parent + name;
+    struct stat status{};
+    if (::lstat(stale.c_str(), &status) != 0) continue;
+    if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) {
+      remove_unlocked(stale, S_ISDIR(status.st_mode));
     }
   }
 }
@@ -70,11 +73,11 @@ void Temporary::remove_stale(const std::string& path) {
 // Another writer may remove it before it is locked: then it has no name any more.
 Temporary Temporary::create(const std::string& path, bool folder) {
   for (;;) {
-    const std::string name = path + ".tmp." + random_name();
+    std::string name = path + ".tmp." + random_name();
     const int fd = create_at(name, folder);
     if (fd < 0 && errno == EEXIST) continue;
     if (fd < 0) fail_system();
-    Temporary temporary(name, fd, folder);
+    Temporary temporary(std::move(name), fd);
     ::flock(fd, LOCK_EX);  // a file system without locks keeps it
     if (!is_removed(fd)) return temporary;
     temporary.keep();
@@ -85,12 +88,11 @@ Temporary Temporary::file(const std::string& path) { return create(path, false);
 Temporary Temporary::folder(const std::string& path) { return create(path, true); }
 
 Temporary::Temporary(Temporary&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), folder_(other.folder_) {}
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
 
 Temporary::~Temporary() {
   if (fd_ < 0) return;
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  delete_tree(path_);
   ::close(fd_);
 }
 

@@ -28,13 +28,11 @@ class Temporary {
   void keep();
 
  private:
-  Temporary(std::string path, int fd, bool folder)
-      : path_(std::move(path)), fd_(fd), folder_(folder) {}
+  Temporary(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   static Temporary create(const std::string& path, bool folder);
 
   std::string path_;
   int fd_;
-  bool folder_;
 };
 
 }  // namespace trireme

@@ -35,7 +35,8 @@ std::string read_entry(archive* reader, const std::string& name, std::size_t lim
     if (count == 0) return bytes;
     bytes.append(block, static_cast<std::size_t>(count));
     if (bytes.size() > limit) {
-      fail_data(name + ": unpacks to more than " + std::to_string(limit) + " bytes");
+      fail_data(name + ": unpacks to more than " + std::to_string(limit) +
+                " bytes\n  hint   set TRIREME_MAX_FILE_BYTES to raise the limit");
     }
   }
 }

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
+
 namespace trireme::data {
 
 struct ArchivedFile {
@@ -18,6 +20,6 @@ struct ArchivedFile {
 // files have more than `limit` bytes.
 std::vector<ArchivedFile> read_archive(std::string_view bytes, const std::string& name,
                                        const std::function<bool(const std::string&)>& wanted,
-                                       std::size_t limit = std::size_t{1} << 30);
+                                       std::size_t limit = max_bytes(FileLimit::unpacked));
 
 }  // namespace trireme::data

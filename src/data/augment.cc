@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "data/random.h"
 #include "data/wrapped_source.h"
 #include "trireme/data.h"
@@ -182,7 +183,7 @@ Dataset Dataset::flip(const FlipOptions& options) const {
   const std::string column = picture_column("flip", *this);
   const Picture size = picture_of(*this, column);
   if (!(options.probability >= 0 && options.probability <= 1)) {
-    fail_usage("flip: the probability is " + std::to_string(options.probability) +
+    fail_usage("flip: the probability is " + float_text(options.probability) +
                ", must be in [0, 1]");
   }
   const auto apply = [size, probability = options.probability](const float*, float* out,
@@ -201,7 +202,7 @@ Dataset Dataset::color_jitter(const JitterOptions& options) const {
   const Picture size = picture_of(*this, column);
   for (const double value : {options.brightness, options.contrast, options.saturation}) {
     if (!(value >= 0 && value <= 100)) {
-      fail_usage("color_jitter: " + std::to_string(value) + " is not in [0, 100]");
+      fail_usage("color_jitter: " + float_text(value) + " is not in [0, 100]");
     }
   }
   const auto apply = [size, options](const float*, float* out, ExampleRandom& random) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "base/error.h"
@@ -162,10 +163,17 @@ CsvTable parse_csv(std::string_view text, const std::string& name, const CsvForm
     }
     table.lines.push_back(line);
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      table.columns[c].push_back(std::move(cells[c]));
+      table.columns[c].push_back(cells[c]);
     }
   }
   return table;
+}
+
+std::vector<std::string> CsvColumn::words() const {
+  std::vector<std::string> words;
+  words.reserve(size());
+  for (const std::string_view cell : *this) words.emplace_back(cell);
+  return words;
 }
 
 std::size_t CsvTable::index(const std::string& column) const {
@@ -178,8 +186,8 @@ std::size_t CsvTable::index(const std::string& column) const {
   fail_usage(message);
 }
 
-std::string CsvTable::number_text(const std::string& cell) const {
-  if (format.decimal == '.' && format.thousands == '\0') return cell;
+std::string CsvTable::number_text(std::string_view cell) const {
+  if (format.decimal == '.' && format.thousands == '\0') return std::string(cell);
   const auto is_digit = [&](std::size_t i) {
     return i < cell.size() && cell[i] >= '0' && cell[i] <= '9';
   };
@@ -201,13 +209,13 @@ std::string CsvTable::number_text(const std::string& cell) const {
 std::vector<double> CsvTable::numbers(std::size_t column, bool allow_missing) const {
   std::vector<double> result;
   for (std::size_t row = 0; row < rows(); ++row) {
-    const std::string& cell = columns[column][row];
+    const std::string_view cell = columns[column][row];
     const std::optional<double> number = parse_float(number_text(cell));
     if (number && std::isfinite(*number)) {
       result.push_back(*number);
     } else if (!cell.empty()) {
       fail_data(at_line(name, lines[row]) + "column \"" + header[column] + "\": \"" +
-                cell.substr(0, 40) +
+                std::string(cell.substr(0, 40)) +
                 "\" is not a number; a column of words can be one_hot or one of the categories");
     } else if (allow_missing) {
       result.push_back(std::numeric_limits<double>::quiet_NaN());

@@ -11,6 +11,8 @@
 namespace trireme::data {
 namespace {
 
+constexpr std::string_view kGzip = "\x1f\x8b", kZstd = "\x28\xb5\x2f\xfd";
+
 [[noreturn]] void fail_packed(const std::string& name, const std::string& kind, std::size_t offset,
                               const std::string& what) {
   fail_data(name + ": damaged " + kind + " data at byte " + std::to_string(offset) + ": " + what);
@@ -19,7 +21,8 @@ namespace {
 // Makes room for more output, doubling from `first`. Errors: data, if `limit` is reached.
 void grow(std::string& output, std::size_t first, std::size_t limit, const std::string& name) {
   if (output.size() >= limit) {
-    fail_data(name + ": unpacks to more than the limit of " + std::to_string(limit) + " bytes");
+    fail_data(name + ": unpacks to more than the limit of " + std::to_string(limit) +
+              " bytes\n  hint   set TRIREME_MAX_FILE_BYTES to raise the limit, or unpack the file");
   }
   output.resize(std::min(limit, std::max(first, output.size() * 2)));
 }
@@ -87,9 +90,13 @@ std::string unzstd(std::string_view packed, const std::string& name, std::size_t
 
 }  // namespace
 
+bool is_packed(std::string_view bytes) {
+  return bytes.starts_with(kGzip) || bytes.starts_with(kZstd);
+}
+
 std::string decompress(std::string_view packed, const std::string& name, std::size_t limit) {
-  if (packed.starts_with("\x1f\x8b")) return gunzip(packed, name, limit);
-  if (packed.starts_with("\x28\xb5\x2f\xfd")) return unzstd(packed, name, limit);
+  if (packed.starts_with(kGzip)) return gunzip(packed, name, limit);
+  if (packed.starts_with(kZstd)) return unzstd(packed, name, limit);
   return std::string(packed);
 }
 

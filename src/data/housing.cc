@@ -79,7 +79,7 @@ Dataset housing(const std::string& path, const CsvFormat& format, const std::str
       target = table.numbers(c);
       for (double& value : target) value /= unit;
     } else if (table.header[c] == "ocean_proximity") {
-      flags = one_hot(table.columns[c]);
+      flags = one_hot(table.columns[c].words());
     } else {
       Numbers column = table.numbers(c, true);
       standardize(column, split.train);

@@ -53,7 +53,8 @@ class FolderSource : public Source {
     height_ = options.height;
     width_ = options.width;
     if (height_ == 0) {
-      const Tensor first = image::load(files_[0], {.channels = options.channels});
+      const Tensor first =
+          image::load(files_[0], {.channels = options.channels, .upright = options.upright});
       height_ = first.dim(0);
       width_ = first.dim(1);
     }
@@ -82,7 +83,8 @@ class FolderSource : public Source {
 
  private:
   Tensor load(const std::string& path) const {
-    Tensor picture = image::load(path, {.channels = options_.channels});
+    Tensor picture =
+        image::load(path, {.channels = options_.channels, .upright = options_.upright});
     if (picture.dim(0) == height_ && picture.dim(1) == width_) return picture;
     if (options_.height > 0) return image::resize(picture, height_, width_);
     fail_data(path + ": the picture has " + size_text(picture.dim(0), picture.dim(1)) +

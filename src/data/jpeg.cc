@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "data/codecs.h"
+#include "data/exif.h"
 
 namespace trireme::image {
 namespace {
@@ -20,8 +21,9 @@ bool loses_pixels(tjhandle decoder) {
   return damaged && message.find("extraneous bytes") == std::string::npos;
 }
 
-// Whether there is a marker of Adobe, whose programs store the inverse of each ink.
-bool is_by_adobe(std::string_view bytes) {
+// Returns the content, after `prefix`, of the first segment with this marker that begins with it;
+// an empty view if there is none before the pixels.
+std::string_view segment(std::string_view bytes, unsigned char wanted, std::string_view prefix) {
   std::size_t at = 2;
   while (at + 4 <= bytes.size() && bytes[at] == '\xff') {
     const auto marker = static_cast<unsigned char>(bytes[at + 1]);
@@ -29,18 +31,38 @@ bool is_by_adobe(std::string_view bytes) {
       ++at;
       continue;
     }
-    if (marker == 0xda) return false;  // the pixels begin
+    if (marker == 0xda) return {};  // the pixels begin
     const auto high = static_cast<unsigned char>(bytes[at + 2]);
     const auto low = static_cast<unsigned char>(bytes[at + 3]);
-    if (marker == 0xee && bytes.substr(at + 4).starts_with("Adobe")) return true;
-    at += 2 + (std::size_t{high} << 8 | low);
+    const std::size_t length = std::max<std::size_t>(2, std::size_t{high} << 8 | low);
+    const std::string_view content = bytes.substr(at + 4, length - 2);
+    if (marker == wanted && content.starts_with(prefix)) return content.substr(prefix.size());
+    at += 2 + length;
   }
-  return false;
+  return {};
+}
+
+// Whether there is a marker of Adobe, whose programs store the inverse of each ink.
+bool is_by_adobe(std::string_view bytes) { return segment(bytes, 0xee, "Adobe").data() != nullptr; }
+
+int orientation_of(std::string_view bytes) {
+  return exif_orientation(segment(bytes, 0xe1, std::string_view("Exif\0\0", 6)));
 }
 
 void inks_to_rgb(const std::uint8_t* from, bool inverted, std::uint8_t* to) {
   const auto light = [&](int i) { return inverted ? from[i] : 255 - from[i]; };
   for (int i = 0; i < 3; ++i) to[i] = static_cast<std::uint8_t>((light(i) * light(3) + 127) / 255);
+}
+
+// `image` has 3 channels or 1.
+void inks_to_pixels(const std::vector<std::uint8_t>& inks, bool inverted, Tensor& image) {
+  auto* pixel = image.data<std::uint8_t>();
+  for (std::size_t i = 0; i < inks.size(); i += 4, pixel += image.dim(2)) {
+    std::uint8_t rgb[3];
+    inks_to_rgb(inks.data() + i, inverted, rgb);
+    if (image.dim(2) == 3) std::copy_n(rgb, 3, pixel);
+    else *pixel = luma_of(rgb);
+  }
 }
 
 }  // namespace
@@ -69,16 +91,8 @@ Tensor decode_jpeg(std::string_view bytes, const std::string& name, const LoadOp
   // A file of a few bytes can ask for thousands of passes over its pixels: that is refused.
   check(tjDecompress2(decoder.get(), data, bytes.size(), to, width, 0, height, format,
                       TJFLAG_LIMITSCANS));
-  if (!inks) return result;
-  const bool inverted = is_by_adobe(bytes);
-  auto* pixel = result.data<std::uint8_t>();
-  for (std::size_t i = 0; i < four.size(); i += 4, pixel += result.dim(2)) {
-    std::uint8_t rgb[3];
-    inks_to_rgb(four.data() + i, inverted, rgb);
-    if (color) std::copy_n(rgb, 3, pixel);
-    else *pixel = luma_of(rgb);
-  }
-  return result;
+  if (inks) inks_to_pixels(four, is_by_adobe(bytes), result);
+  return options.upright ? upright(result, orientation_of(bytes)) : result;
 }
 
 }  // namespace trireme::image

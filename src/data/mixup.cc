@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "data/random.h"
 #include "data/wrapped_source.h"
 #include "trireme/data.h"
@@ -95,7 +96,7 @@ class MixupSource : public WrappedSource {
 
 Dataset Dataset::mixup(const MixupOptions& options) const {
   if (!(options.alpha > 0 && options.alpha <= 1000)) {
-    fail_usage("mixup: alpha is " + std::to_string(options.alpha) + ", must be in (0, 1000]");
+    fail_usage("mixup: alpha is " + float_text(options.alpha) + ", must be in (0, 1000]");
   }
   const std::int64_t classes =
       options.classes > 0 ? options.classes : static_cast<std::int64_t>(class_names().size());

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "data/exif.h"
 #include "trireme/image.h"
 
 namespace trireme::image {
@@ -72,8 +73,8 @@ class PngReader {
     Tensor image = Tensor::uninitialized(u8, {height, width_, color ? 3 : 1});
     if (png_get_interlace_type(png_, info_) == PNG_INTERLACE_NONE) read_rows(image);
     else read_whole(image);
-    guarded([this] { png_read_end(png_, nullptr); });
-    return image;
+    guarded([this] { png_read_end(png_, info_); });  // Exif data may stand after the pixels
+    return options.upright ? upright(image, orientation()) : image;
   }
 
  private:
@@ -94,6 +95,13 @@ class PngReader {
                           png_get_valid(png_, info_, PNG_INFO_iCCP) != 0;
     if (!standard && png_get_gAMA(png_, info_, &gamma) != 0) png_set_gamma(png_, 2.2, gamma);
     png_read_update_info(png_, info_);
+  }
+
+  int orientation() {
+    png_uint_32 size = 0;
+    png_bytep exif = nullptr;
+    guarded([&] { png_get_eXIf_1(png_, info_, &size, &exif); });
+    return exif == nullptr ? 1 : exif_orientation({reinterpret_cast<const char*>(exif), size});
   }
 
   std::size_t row_bytes() const { return static_cast<std::size_t>(width_) * channels_; }

@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "base/file.h"
 #include "base/testing/error.h"
@@ -46,9 +47,9 @@ std::string zstd(const std::string& content) {
   return packed;
 }
 
-std::string noise(std::size_t size) {
+std::string noise(std::size_t size, std::uint32_t seed = 1) {
   std::string text;
-  std::uint32_t state = 1;
+  std::uint32_t state = seed;
   while (text.size() < size) {
     state = state * 1664525u + 1013904223u;
     text += static_cast<char>(state >> 24);
@@ -163,6 +164,40 @@ TEST(Blob, KeepsWhatItUnpackedAndMapsIt) {
   EXPECT_EQ(read_blob_cached(path).bytes, "other");
 }
 
+// Its size and its time are those of the file before.
+TEST(Blob, AChangedFileIsReadAgainWhateverItsTime) {
+  const TestDirectory directory;
+  const TestVariable cache("TRIREME_CACHE_DIR", directory.path() + "/cache");
+  const std::string path = directory.write("file.gz", gzip(noise(20000, 1)));
+  const auto time = std::filesystem::last_write_time(path);
+  EXPECT_EQ(read_blob_cached(path).bytes, noise(20000, 1));
+  const auto size = std::filesystem::file_size(path);
+  for (const bool in_place : {true, false}) {
+    const std::string content = noise(20000, in_place ? 2 : 3), packed = gzip(content);
+    ASSERT_EQ(packed.size(), size);
+    if (in_place) std::ofstream(path, std::ios::binary) << packed;
+    else write_file_atomically(path, packed);
+    std::filesystem::last_write_time(path, time);
+    EXPECT_EQ(read_blob_cached(path).bytes, content);
+    EXPECT_EQ(read_blob_cached(path).bytes, content) << "from the cache";
+  }
+  EXPECT_EQ(
+      std::distance(std::filesystem::directory_iterator(directory.path() + "/cache/data"), {}), 1)
+      << "the kept content of the earlier files is gone";
+}
+
+TEST(Blob, UnpacksUpToALimitThatCanBeRaised) {
+  const TestDirectory directory;
+  const std::string path = directory.write("file.gz", gzip(std::string(100000, 'x')));
+  {
+    const TestVariable limit("TRIREME_MAX_FILE_BYTES", "99999");
+    EXPECT_THAT(error_of([&] { read_blob(path); }), HasSubstr("limit of 99999"));
+    EXPECT_THAT(error_of([&] { read_blob(path); }), HasSubstr("set TRIREME_MAX_FILE_BYTES"));
+  }
+  const TestVariable limit("TRIREME_MAX_FILE_BYTES", "100000");
+  EXPECT_EQ(read_blob(path).bytes.size(), 100000u);
+}
+
 TEST(Blob, WorksWithoutACache) {
   const TestDirectory directory;
   const std::string path = directory.write("file.gz", gzip("content"));
@@ -177,14 +212,37 @@ TEST(Csv, ReadsQuotesBlanksAndLineEnds) {
       "a, b ,\"c,\"\"x\"\r\n1,two,\"l1\nl2\"\r\n\n-2e1,,z",
       "t");
   EXPECT_EQ(table.header, (std::vector<std::string>{"a", "b", "c,\"x"}));
-  EXPECT_EQ(table.columns[1], (std::vector<std::string>{"two", ""}));
-  EXPECT_EQ(table.columns[2], (std::vector<std::string>{"l1\nl2", "z"}));
+  EXPECT_EQ(table.columns[1].words(), (std::vector<std::string>{"two", ""}));
+  EXPECT_EQ(table.columns[2].words(), (std::vector<std::string>{"l1\nl2", "z"}));
   EXPECT_EQ(table.numbers(0), (std::vector<double>{1, -20}));
   EXPECT_EQ(table.lines, (std::vector<int>{2, 5}));
   const CsvTable bare = parse_csv("skip me\n1;2\n3;4\n", "t", {';', false, 1});
   EXPECT_EQ(bare.header, (std::vector<std::string>{"0", "1"}));
   EXPECT_EQ(bare.numbers(1), (std::vector<double>{2, 4}));
-  EXPECT_EQ(parse_csv("a,b\n1,\n", "t").columns[1], std::vector<std::string>{""});
+  EXPECT_EQ(parse_csv("a,b\n1,\n", "t").columns[1].words(), std::vector<std::string>{""});
+}
+
+// A row of separators is a row of empty cells.
+TEST(Csv, EmptyCellsTakeLittleMemory) {
+  std::string text = "a,b,c,d\n";
+  for (int i = 0; i < 1000; ++i) text += ",,,\n";
+  const CsvTable table = parse_csv(text, "t");
+  EXPECT_EQ(table.columns[3].size(), 1000u);
+  EXPECT_EQ(table.columns[3][999], "");
+  EXPECT_LE(sizeof(table.columns[3][0]), 16u) << "a view";
+}
+
+TEST(Csv, FillsOfMissingIntegers) {
+  const auto load = [](double fill) {
+    return error_of([&] {
+      table_from_csv("n,y\n,1\n2,3\n", "t.csv",
+                     {.integers = {"n"}, .missing = Missing::constant, .missing_value = fill});
+    });
+  };
+  EXPECT_EQ(load(-7), "no error");
+  for (const double fill : {1e300, -1e300, 9223372036854775808.0}) {
+    EXPECT_THAT(load(fill), HasSubstr("t.csv:2: column \"n\": missing value, and")) << fill;
+  }
 }
 
 TEST(Csv, NamesTheLineOfAMistake) {
@@ -216,7 +274,7 @@ TEST(Csv, LinesEndWithCarriageReturnsToo) {
   const CsvTable table = parse_csv("a,y\r1,2\r\r3,\"4\"\r", "t");
   EXPECT_EQ(table.numbers(1), (std::vector<double>{2, 4}));
   EXPECT_EQ(table.lines, (std::vector<int>{2, 4}));
-  EXPECT_EQ(parse_csv("a,b\r\n1,\r\n", "t").columns[1], std::vector<std::string>{""});
+  EXPECT_EQ(parse_csv("a,b\r\n1,\r\n", "t").columns[1].words(), std::vector<std::string>{""});
   EXPECT_THAT(error_of([] { table_from_csv("a,y\r1,2\r3\r", "t", {}); }),
               HasSubstr("t:3: 1 cells"));
 }
@@ -230,7 +288,7 @@ TEST(Csv, TwoColumnsOfOneNameAreAnError) {
 
 TEST(Csv, QuotesMayFollowBlanks) {
   const std::string text = "a, b,y\n1, \"x, z\" ,1\n2, \"w\",2\n";
-  EXPECT_EQ(parse_csv(text, "t", {.skip_initial_space = true}).columns[1],
+  EXPECT_EQ(parse_csv(text, "t", {.skip_initial_space = true}).columns[1].words(),
             (std::vector<std::string>{"x, z", "w"}));
   EXPECT_THAT(error_of([&] { parse_csv(text, "t"); }), HasSubstr("set skip_initial_space"));
 }

@@ -16,16 +16,17 @@ namespace {
 // Targets become 0 and 1; in the test file they end in a dot.
 CsvTable read_adult(const std::string& path, const CsvOptions& options) {
   CsvTable table = read_table(read_blob(path).bytes, path, options);
-  std::vector<std::string>& targets = table.columns.back();
-  for (std::size_t row = 0; row < targets.size(); ++row) {
-    std::string& cell = targets[row];
-    if (cell.ends_with('.')) cell.pop_back();
+  CsvColumn targets;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    std::string_view cell = table.columns.back()[row];
+    if (cell.ends_with('.')) cell.remove_suffix(1);
     if (cell != "<=50K" && cell != ">50K") {
       fail_data(path + ":" + std::to_string(table.lines[row]) + ": income is \"" +
-                cell.substr(0, 40) + "\", must be <=50K or >50K");
+                std::string(cell.substr(0, 40)) + "\", must be <=50K or >50K");
     }
-    cell = cell == ">50K" ? "1" : "0";
+    targets.push_back(cell == ">50K" ? "1" : "0");
   }
+  table.columns.back() = std::move(targets);
   return table;
 }
 

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/checksum.h"
 #include "base/error.h"
@@ -85,21 +86,26 @@ class Sequences {
 
 class RecordsSource : public Source {
  public:
-  RecordsSource(Blob blob, const std::string& name) : blob_(std::move(blob)), name_(name) {
-    const std::string_view bytes = blob_.bytes;
-    if (!bytes.starts_with(kRecordsMagic)) fail_data(name + ": not a record file");
-    if (bytes.size() < kRecordsPrefix + kRecordsFooter) fail_data(name + ": cut short");
-    const auto version = number_at<std::uint32_t>(bytes, 8);
+  RecordsSource(RandomAccess file, const std::string& name) : file_(std::move(file)), name_(name) {
+    std::string memory;
+    const std::size_t size = file_.size();
+    if (size < kRecordsMagic.size() ||
+        file_.read(0, kRecordsMagic.size(), memory) != kRecordsMagic) {
+      fail_data(name + ": not a record file");
+    }
+    if (size < kRecordsPrefix + kRecordsFooter) fail_data(name + ": cut short");
+    const std::string prefix(file_.read(0, kRecordsPrefix, memory));
+    const auto version = number_at<std::uint32_t>(prefix, 8);
     if (version < 1 || version > kRecordsVersion) {
       fail_data(name + ": a record file of version " + std::to_string(version) +
                 "; this program reads versions 1 to " + std::to_string(kRecordsVersion));
     }
-    const std::size_t text = number_at<std::uint32_t>(bytes, 12);
-    if (text > bytes.size() - kRecordsPrefix - kRecordsFooter) {
+    const std::size_t text = number_at<std::uint32_t>(prefix, 12);
+    if (text > size - kRecordsPrefix - kRecordsFooter) {
       fail_data(name + ": cut short, or the size of the header at byte 12 is damaged");
     }
-    const std::string_view header = bytes.substr(kRecordsPrefix, text);
-    if (hash64(header) != number_at<std::uint64_t>(bytes, 16)) {
+    const std::string_view header = file_.read(kRecordsPrefix, text, memory);
+    if (hash64(header) != number_at<std::uint64_t>(prefix, 16)) {
       fail_data(name + ": damaged: the checksum of the header at byte 16 is wrong");
     }
     header_ = parse_header(header, name);
@@ -127,7 +133,10 @@ class RecordsSource : public Source {
       shape.insert(shape.begin(), static_cast<std::int64_t>(rows.size()));
       batch.emplace(column.name, Tensor::uninitialized(column.dtype, std::move(shape)));
     }
-    for (std::size_t i = 0; i < rows.size(); ++i) read_example(rows[i], i, batch, sequences);
+    std::string memory;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      read_example(rows[i], i, batch, sequences, memory);
+    }
     for (const Sequences& column : sequences) column.joined().add_to(batch, column.name());
     return batch;
   }
@@ -135,20 +144,21 @@ class RecordsSource : public Source {
  private:
   // Checks the footer, the index, and that the records lie side by side between header and index.
   void read_index(std::size_t first) {
-    const std::string_view bytes = blob_.bytes;
-    const std::size_t footer = bytes.size() - kRecordsFooter;
-    if (bytes.substr(footer + 24) != kRecordsEnd) {
+    std::string memory;
+    const std::size_t footer = file_.size() - kRecordsFooter;
+    const std::string end(file_.read(footer, kRecordsFooter, memory));
+    if (end.substr(24) != kRecordsEnd) {
       fail_data(name_ + ": cut short: the end of a record file is missing");
     }
-    const auto index = number_at<std::uint64_t>(bytes, footer);
-    const auto count = number_at<std::uint64_t>(bytes, footer + 8);
+    const auto index = number_at<std::uint64_t>(end, 0);
+    const auto count = number_at<std::uint64_t>(end, 8);
     const std::uint64_t entries = index <= footer ? (footer - index) / 8 : 0;
     if (index < first || (footer - index) % 8 != 0 || entries == 0 || entries != count + 1) {
       fail_data(name_ + ": damaged: the place of the index at byte " + std::to_string(footer) +
                 " is impossible");
     }
-    const std::string_view table = bytes.substr(index, footer - index);
-    if (hash64(table) != number_at<std::uint64_t>(bytes, footer + 16)) {
+    const std::string_view table = file_.read(index, footer - index, memory);
+    if (hash64(table) != number_at<std::uint64_t>(end, 16)) {
       fail_data(name_ + ": damaged: the checksum of the index at byte " +
                 std::to_string(footer + 16) + " is wrong");
     }
@@ -177,14 +187,27 @@ class RecordsSource : public Source {
     }
   }
 
-  std::size_t place(std::int64_t row) const {
-    return number_at<std::uint64_t>(blob_.bytes, index_ + static_cast<std::size_t>(row) * 8);
+  // Where a record and the one after it begin. The index was checked, but the file may have been
+  // written to since.
+  std::pair<std::uint64_t, std::uint64_t> place(std::int64_t row) const {
+    std::string memory;
+    const std::string_view entries =
+        file_.read(index_ + static_cast<std::uint64_t>(row) * 8, 16, memory);
+    const std::pair place(number_at<std::uint64_t>(entries, 0),
+                          number_at<std::uint64_t>(entries, 8));
+    if (place.first > place.second || place.second > index_ || place.second - place.first < 8) {
+      fail_data(name_ + ": damaged: the place of record " + std::to_string(row) +
+                " has changed since the file was opened");
+    }
+    return place;
   }
 
-  std::string_view checked_payload(std::int64_t row) const {
-    const std::size_t at = place(row);
-    const std::string_view payload = blob_.bytes.substr(at + 8, place(row + 1) - at - 8);
-    if (hash64(payload) != number_at<std::uint64_t>(blob_.bytes, at)) {
+  // The payload of a record, which may lie in `memory`.
+  std::string_view checked_payload(std::int64_t row, std::string& memory) const {
+    const auto [at, end] = place(row);
+    const std::string_view record = file_.read(at, end - at, memory);
+    const std::string_view payload = record.substr(8);
+    if (hash64(payload) != number_at<std::uint64_t>(record, 0)) {
       fail_data(name_ + ": damaged: the checksum of record " + std::to_string(row) + " at byte " +
                 std::to_string(at) + " is wrong");
     }
@@ -193,8 +216,8 @@ class RecordsSource : public Source {
 
   // Writes row `row` of the file into place `i` of the batch and behind the sequences.
   void read_example(std::int64_t row, std::size_t i, Batch& batch,
-                    std::vector<Sequences>& sequences) const {
-    Payload payload(checked_payload(row));
+                    std::vector<Sequences>& sequences, std::string& memory) const {
+    Payload payload(checked_payload(row, memory));
     auto ragged = sequences.begin();
     bool fits = true;
     for (const StoredColumn& stored : header_.columns) {
@@ -206,7 +229,7 @@ class RecordsSource : public Source {
     }
     if (fits && payload.done()) return;
     fail_data(name_ + ": damaged: the lengths in record " + std::to_string(row) + " at byte " +
-              std::to_string(place(row)) + " do not fit its size");
+              std::to_string(place(row).first) + " do not fit its size");
   }
 
   static void copy_value(const StoredColumn& stored, const char* payload, Tensor& tensor,
@@ -222,20 +245,20 @@ class RecordsSource : public Source {
     for (std::size_t k = 0; k < elements; ++k) to[k] = static_cast<float>(from[k]) / 255.0f;
   }
 
-  Blob blob_;
+  RandomAccess file_;
   std::string name_;
   RecordsHeader header_;
   std::vector<Column> columns_;
   std::int64_t count_ = 0;
-  std::size_t index_ = 0;
+  std::uint64_t index_ = 0;
 };
 
 }  // namespace
 
-Dataset parse_records(Blob blob, const std::string& name) {
-  return Dataset(std::make_shared<RecordsSource>(std::move(blob), name));
+Dataset parse_records(RandomAccess file, const std::string& name) {
+  return Dataset(std::make_shared<RecordsSource>(std::move(file), name));
 }
 
-Dataset records(const std::string& path) { return parse_records(map_file(path), path); }
+Dataset records(const std::string& path) { return parse_records(RandomAccess::open(path), path); }
 
 }  // namespace trireme::data

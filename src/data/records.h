@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/blob.h"
+#include "data/random_access.h"
 #include "trireme/data.h"
 
 namespace trireme::data {
@@ -42,6 +42,6 @@ RecordsHeader parse_header(std::string_view text, const std::string& name);
 
 // Checks everything but the records, which are checked when they are read. `name` is for messages.
 // Errors: data with the byte.
-Dataset parse_records(Blob blob, const std::string& name);
+Dataset parse_records(RandomAccess file, const std::string& name);
 
 }  // namespace trireme::data

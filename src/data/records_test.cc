@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "base/checksum.h"
 #include "base/file.h"
@@ -41,6 +42,35 @@ void expect_same(const Dataset& a, const Dataset& b) {
   for (const auto& [name, tensor] : left) EXPECT_TRUE(equal(tensor, right.at(name))) << name;
 }
 
+// Another process may write to a file that is in use.
+TEST(Records, AFileThatIsShortenedIsAnError) {
+  const TestDirectory directory;
+  const std::string path = directory.path() + "/a.trec";
+  std::vector<float> values(1 << 16);
+  write_records(path, from_tensors({{"x", Tensor::from<float>({16, 1 << 12}, values)},
+                                    {"y", Tensor::from<float>({16}, std::vector<float>(16))}}));
+  const Dataset dataset = records(path);
+  EXPECT_EQ(dataset.rows(15, 16).at("y").elements(), 1);
+  std::filesystem::resize_file(path, 4096);
+  EXPECT_THAT(error_of([&] { dataset.rows(15, 16); }),
+              HasSubstr("a.trec: it was shortened while it was in use"));
+}
+
+// Damage of the index after it was checked.
+TEST(Records, AnIndexThatChangesIsAnError) {
+  const TestDirectory directory;
+  const std::string path = directory.path() + "/a.trec";
+  write_records(path, sample());
+  const Dataset dataset = records(path);
+  const std::string whole = read_file(path);
+  for (const char byte : {'\xff', '\x7f', '\0'}) {
+    std::string damaged = whole;
+    damaged.replace(whole.size() - kRecordsFooter - 24, 16, std::string(16, byte));
+    std::ofstream(path, std::ios::binary) << damaged;
+    EXPECT_THAT(error_of([&] { dataset.all(); }), HasSubstr("damaged"));
+  }
+}
+
 TEST(Records, GiveBackWhatWasWritten) {
   const TestDirectory directory;
   const std::string path = directory.path() + "/a.trec";
@@ -70,7 +100,7 @@ TEST(Records, NoticeEveryFlippedBitAndEveryCut) {
   write_records(path, sample());
   const std::string file = read_file(path);
   const auto read = [](const std::string& bytes) {
-    return error_of([&] { parse_records(Blob::own(bytes), "f").all(); });
+    return error_of([&] { parse_records(RandomAccess(Blob::own(bytes)), "f").all(); });
   };
   EXPECT_EQ(read(file), "no error");
   for (std::size_t i = 0; i < file.size(); ++i) {
@@ -146,7 +176,7 @@ TEST(Records, NoticeEveryFlippedBitOfSequences) {
   write_records(path, sequences(3));
   const std::string file = read_file(path);
   const auto read = [](const std::string& bytes) {
-    return error_of([&] { parse_records(Blob::own(bytes), "f").all(); });
+    return error_of([&] { parse_records(RandomAccess(Blob::own(bytes)), "f").all(); });
   };
   EXPECT_EQ(read(file), "no error");
   for (std::size_t i = 0; i < file.size(); ++i) {
@@ -177,8 +207,9 @@ std::string with_record(const std::string& header, const std::string& payload) {
 TEST(Records, RefuseLengthsThatCannotBe) {
   const auto read = [](const std::string& header, const std::vector<std::int64_t>& numbers) {
     const std::string payload(reinterpret_cast<const char*>(numbers.data()), numbers.size() * 8);
-    return error_of(ErrorKind::data,
-                    [&] { parse_records(Blob::own(with_record(header, payload)), "f").all(); });
+    return error_of(ErrorKind::data, [&] {
+      parse_records(RandomAccess(Blob::own(with_record(header, payload))), "f").all();
+    });
   };
   const std::string one = "column x i64 i64\nlevels 1\n", two = "column x i64 i64\nlevels 2\n";
   const std::string none = "column x i64 i64 0\nlevels 1\n";

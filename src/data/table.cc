@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/number_text.h"
 #include "data/blob.h"
@@ -20,6 +21,9 @@ using Words = std::vector<std::string>;
   fail_data(table.name + ":" + std::to_string(table.lines[row]) + ": column \"" +
             table.header[column] + "\": " + what);
 }
+
+// The beginning of a cell, for messages.
+std::string shortened(std::string_view cell) { return std::string(cell.substr(0, 40)); }
 
 // Makes the columns of a data set from those of a table.
 class Builder {
@@ -95,7 +99,7 @@ class Builder {
     for (std::size_t row = 0; row < column.size(); ++row) {
       if (std::isfinite(static_cast<float>(column[row]))) continue;
       fail_cell(table_, c, row,
-                "\"" + table_.columns[c][row].substr(0, 40) + "\" is too large for f32");
+                "\"" + shortened(table_.columns[c][row]) + "\" is too large for f32");
     }
     return column;
   }
@@ -123,7 +127,7 @@ class Builder {
     for (std::size_t row = 0; row < table_.rows(); ++row) {
       std::int64_t id = 0;
       if (present(c, row)) {
-        const std::string& cell = table_.columns[c][row];
+        const std::string_view cell = table_.columns[c][row];
         const auto place = std::lower_bound(words.begin(), words.end(), cell);
         if (place != words.end() && *place == cell) id = place - words.begin() + 1;
       }
@@ -142,11 +146,18 @@ class Builder {
     }
     Tensor tensor = Tensor::uninitialized(i64, {count_});
     for (std::size_t row = 0; row < table_.rows(); ++row) {
-      const std::string& cell = table_.columns[c][row];
+      const std::string_view cell = table_.columns[c][row];
       std::optional<std::int64_t> value = parse_integer(table_.number_text(cell));
-      if (!present(c, row)) value = static_cast<std::int64_t>(options_.missing_value);
+      if (!present(c, row)) {
+        value = to_integer(options_.missing_value);
+        if (!value) {
+          fail_cell(table_, c, row,
+                    "missing value, and " + float_text(options_.missing_value) +
+                        " in its place is no whole number of 64 bits");
+        }
+      }
       if (!value) {
-        fail_cell(table_, c, row, "\"" + cell.substr(0, 40) + "\" is not a whole number");
+        fail_cell(table_, c, row, "\"" + shortened(cell) + "\" is not a whole number");
       }
       tensor.data<std::int64_t>()[row] = *value;
     }
@@ -166,12 +177,11 @@ class Builder {
     const Words& words = *encoding_.classes;
     Tensor tensor = Tensor::uninitialized(i64, {count_});
     for (std::size_t row = 0; row < table_.rows(); ++row) {
-      const std::string& cell = table_.columns[c][row];
+      const std::string_view cell = table_.columns[c][row];
       if (cell.empty()) fail_cell(table_, c, row, "missing value");
       const auto place = std::lower_bound(words.begin(), words.end(), cell);
       if (place == words.end() || *place != cell) {
-        fail_cell(table_, c, row,
-                  "\"" + cell.substr(0, 40) + "\" is no class of " + encoding_.source);
+        fail_cell(table_, c, row, "\"" + shortened(cell) + "\" is no class of " + encoding_.source);
       }
       tensor.data<std::int64_t>()[row] = place - words.begin();
     }
@@ -204,10 +214,13 @@ CsvTable read_table(std::string_view text, const std::string& name, const CsvOpt
     }
     table.header = options.names;
   }
-  for (auto& column : table.columns) {
-    for (std::string& cell : column) {
-      if (!options.missing_word.empty() && cell == options.missing_word) cell.clear();
+  if (options.missing_word.empty()) return table;
+  for (CsvColumn& column : table.columns) {
+    CsvColumn changed;
+    for (const std::string_view cell : column) {
+      changed.push_back(cell == options.missing_word ? std::string_view() : cell);
     }
+    column = std::move(changed);
   }
   return table;
 }

@@ -24,7 +24,8 @@ bool has(const Words& names, const std::string& name) {
 
 // The different words of a column, sorted, without the empty one.
 Words vocabulary(const CsvTable& table, std::size_t column) {
-  std::set<std::string> words(table.columns[column].begin(), table.columns[column].end());
+  std::set<std::string_view> words;
+  for (const std::string_view cell : table.columns[column]) words.insert(cell);
   words.erase("");
   return {words.begin(), words.end()};
 }

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "plan/plan.h"
 
@@ -10,8 +11,9 @@ namespace trireme::inference {
 // The shared object with the generated code of one compiled model.
 class KernelLibrary {
  public:
-  // Errors: data, with the path, if it cannot be loaded.
-  explicit KernelLibrary(std::string path);
+  // Loads these bytes, and not the file that now has the path: it may have been replaced since they
+  // were read and checked. `path` is for messages. Errors: data if they cannot be loaded; io.
+  KernelLibrary(std::string path, std::string_view bytes);
 
   // Returns a function, which keeps the shared object loaded. Errors: data if there is none of that
   // name.

@@ -16,8 +16,16 @@ namespace {
 
 constexpr std::uint64_t kSeed = 1;  // as SessionOptions::seed
 
-ModelFile read_model(const CheckedFolder& folder) {
-  return parse_model_file(folder.read(kPlanFile), folder.path(kPlanFile));
+// The files of one model, whole and read together.
+struct ModelBytes {
+  std::string plan, constants, kernels;
+};
+
+ModelBytes read_model(const std::string& directory) {
+  return read_folder(directory, [](const Folder& folder) {
+    const CheckedFolder files(folder, kFormat);
+    return ModelBytes{files.read(kPlanFile), files.read(kConstantsFile), files.read(kKernelsFile)};
+  });
 }
 
 void check_machine(const std::string& directory, const std::string& target) {
@@ -54,12 +62,14 @@ void give_code(plan::Plan& plan, const KernelLibrary& library) {
 }  // namespace
 
 Runner::Runner(const std::string& directory, int threads) {
-  const CheckedFolder folder(directory, kFormat);
-  model_ = read_model(folder);
+  const ModelBytes bytes = read_model(directory);
+  const std::string plan_path = directory + "/" + kPlanFile;
+  model_ = parse_model_file(bytes.plan, plan_path);
   check_machine(directory, model_.target);
-  read_constants(folder);
+  read_constants(bytes.constants, directory + "/" + kConstantsFile);
   auto plan = std::make_shared<plan::Plan>(model_.plan);
-  load_kernels(folder, *plan);
+  check_library_kernels(*plan, plan_path);
+  give_code(*plan, KernelLibrary(directory + "/" + kKernelsFile, bytes.kernels));
   for (const plan::Buffer& buffer : plan->buffers) {
     if (buffer.kind == plan::BufferKind::feed && buffer.alias_of < 0) {
       needed_.push_back(buffer.name);
@@ -70,14 +80,13 @@ Runner::Runner(const std::string& directory, int threads) {
     executor_ = std::make_unique<runtime::Executor>(std::move(plan), *device_);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::internal) throw;
-    fail_data(fmt::format("{}: {}", folder.path(kPlanFile), error.what()));
+    fail_data(fmt::format("{}: {}", plan_path, error.what()));
   }
 }
 
 // All parameters of the Plan, each of the form that it wants.
-void Runner::read_constants(const CheckedFolder& folder) {
-  const std::string path = folder.path(kConstantsFile);
-  constants_ = parse_safetensors(folder.read(kConstantsFile), path).tensors;
+void Runner::read_constants(const std::string& bytes, const std::string& path) {
+  constants_ = parse_safetensors(bytes, path).tensors;
   for (const plan::Buffer& buffer : model_.plan.buffers) {
     if (buffer.kind != plan::BufferKind::parameter || buffer.alias_of >= 0) continue;
     const auto found = constants_.find(buffer.name);
@@ -92,12 +101,6 @@ void Runner::read_constants(const CheckedFolder& folder) {
     }
     bindings_.parameters[buffer.name] = found->second.bytes();
   }
-}
-
-void Runner::load_kernels(const CheckedFolder& folder, plan::Plan& plan) const {
-  check_library_kernels(plan, folder.path(kPlanFile));
-  folder.read(kKernelsFile);  // it is whole
-  give_code(plan, KernelLibrary(folder.path(kKernelsFile)));
 }
 
 SymbolSizes Runner::sizes(const std::vector<FeedView>& feeds) const {

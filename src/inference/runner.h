@@ -40,8 +40,7 @@ class Runner {
   const void* memory_after_run(std::size_t output) const;
 
  private:
-  void read_constants(const CheckedFolder& folder);
-  void load_kernels(const CheckedFolder& folder, plan::Plan& plan) const;
+  void read_constants(const std::string& bytes, const std::string& path);
   void check_splits_of(const SymbolSizes& sizes,
                        const std::map<std::string, const void*>& feeds) const;
 

@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string file(bytes);
     if ((data[0] & 2) != 0) mend_records(file);
     if ((data[0] & 1) != 0) mend_header(file);
-    const Dataset dataset = parse_records(Blob::own(std::move(file)), "f");
+    const Dataset dataset = parse_records(RandomAccess(Blob::own(std::move(file))), "f");
     const Batch batch = dataset.rows(0, 1);
     try {
       columns_of(batch, 1, "f");

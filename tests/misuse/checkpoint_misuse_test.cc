@@ -84,6 +84,20 @@ TEST_F(CheckpointMisuse, AllAreDamaged) {
   fails("--resume run/checkpoints/checkpoint-000000010", 3, "parameters.safetensors is missing");
 }
 
+// Folders and files that only look like checkpoints.
+TEST_F(CheckpointMisuse, StrayFoldersDoNotEndAResume) {
+  train_half();
+  const std::string folder = path("run/checkpoints/");
+  std::filesystem::create_directory(folder + "checkpoint-70");
+  write(folder + "checkpoint-70/thesis.tex", "years of work");
+  std::filesystem::create_directory(folder + "checkpoint-000000071");
+  write(folder + "checkpoint-000000072", "a file");
+  const Outcome outcome = train("--resume");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("going on from run/checkpoints/checkpoint-000000010"));
+  EXPECT_EQ(read(folder + "checkpoint-70/thesis.tex"), "years of work");
+}
+
 TEST_F(CheckpointMisuse, OfAnotherModel) {
   train_half();
   fails("--resume --set train.optimizer=sgd", 3, "the checkpoint is of another model");

@@ -4,6 +4,7 @@
 #include "base/checksum.h"
 #include "base/safetensors.h"
 #include "in_command_folder.h"
+#include "inference/kernel_library.h"
 #include "inference/model_file.h"
 #include "trireme/c.h"
 #include "trireme/trireme.h"
@@ -81,7 +82,7 @@ TEST_F(CompiledMisuse, CutShortEmptyAndMissingFilesAreNamed) {
   }
   expect_error(ErrorKind::not_found, "there is no folder",
                [&] { CompiledModel::load(path("nowhere")); });
-  expect_error(ErrorKind::data, "checksums.txt is missing",
+  expect_error(ErrorKind::data, "is no compiled model",
                [&] { CompiledModel::load(path("model")); });
 }
 
@@ -167,6 +168,36 @@ TEST_F(CompiledMisuse, CompilingLeavesWhatWasThereWhole) {
   EXPECT_EQ(read(path("precious")), "mine");
 }
 
+// The first is still loaded when another model has taken its path.
+TEST_F(CompiledMisuse, AnExchangedModelIsTheNewOne) {
+  CompiledModel first = CompiledModel::load(path("compiled"));
+  const auto compile = [&](double factor) {
+    Program program("net");
+    const Value x = program.input("x", f32, {batch, 4});
+    Session session(program);
+    save_model(program, session, path("model"), {.outputs = {factor > 3 ? exp(x) : x * factor}});
+    Model model = load_model(path("model"));
+    compile_model(model, path("compiled"));
+    return CompiledModel::load(path("compiled"));
+  };
+  const Feeds feeds{{"x", Tensor::from<float>({1, 4}, {1, 1, 1, 1})}};
+  CompiledModel doubled = compile(2), tripled = compile(3), exponential = compile(4);
+  EXPECT_EQ(doubled.predict(feeds).at(0).data<float>()[0], 2);
+  EXPECT_EQ(tripled.predict(feeds).at(0).data<float>()[0], 3);
+  EXPECT_NEAR(exponential.predict(feeds).at(0).data<float>()[0], 2.7182818f, 1e-5);
+  EXPECT_EQ(first.predict(feeds).at(0).elements(), 3);
+}
+
+// The kernels that were checked run, also if their file changes at once.
+TEST_F(CompiledMisuse, TheBytesThatWereCheckedAreLoaded) {
+  const std::string code = read(file("kernels.so"));
+  write(file("kernels.so"), "no ELF at all");
+  const inference::KernelLibrary library(file("kernels.so"), code);
+  expect_error(ErrorKind::data, "has no kernel absent", [&] { library.find("absent"); });
+  expect_error(ErrorKind::data, "cannot be loaded",
+               [&] { inference::KernelLibrary(file("kernels.so"), "no ELF at all"); });
+}
+
 TEST_F(CompiledMisuse, NullModelsOfC) {
   EXPECT_EQ(trireme_name(nullptr), nullptr);
   EXPECT_EQ(trireme_target(nullptr), nullptr);
@@ -181,6 +212,40 @@ TEST_F(CompiledMisuse, NullModelsOfC) {
   EXPECT_THAT(trireme_error(), ::testing::HasSubstr("trireme_plan_outputs: the model is null"));
   EXPECT_EQ(trireme_run(nullptr, &tensor, 1, &tensor, 1), TRIREME_USAGE);
   trireme_free(nullptr);
+}
+
+TEST_F(CompiledMisuse, ShapesThatNoTensorHasInC) {
+  trireme_model* model = nullptr;
+  ASSERT_EQ(trireme_load(path("compiled").c_str(), 1, &model), TRIREME_OK);
+  float numbers[4] = {}, results[3] = {};
+  const auto run = [&](std::int64_t rows, std::int64_t width) {
+    trireme_tensor in{numbers, sizeof numbers, TRIREME_F32, 2, {rows, width}};
+    trireme_tensor out{};
+    out.data = results;
+    out.bytes = sizeof results;
+    EXPECT_EQ(trireme_plan_outputs(model, &in, 1, &out, 1), trireme_run(model, &in, 1, &out, 1));
+    out.data = results;
+    out.bytes = sizeof results;
+    return trireme_run(model, &in, 1, &out, 1);
+  };
+  EXPECT_EQ(run(1, 4), TRIREME_OK);
+  for (const std::int64_t size : {INT64_MIN, INT64_MIN + 1, std::int64_t{-1}}) {
+    EXPECT_EQ(run(size, 4), TRIREME_USAGE);
+    EXPECT_THAT(trireme_error(), ::testing::HasSubstr("axis 0 is below 0"));
+    EXPECT_EQ(run(1, size), TRIREME_USAGE);
+  }
+  trireme_free(model);
+}
+
+// The size of the symbol follows from that of an axis.
+TEST_F(CompiledMisuse, SymbolsBelowZero) {
+  Program program("net");
+  const Value x = program.input("x", f32, {batch + 3});
+  Session session(program);
+  const Value doubled = x * 2.0;
+  EXPECT_EQ(session.run({{"x", Tensor(f32, {3})}}, {doubled}).at(0).elements(), 3);
+  expect_error(ErrorKind::usage, "axis 0 makes batch -1, which is below 0",
+               [&] { session.run({{"x", Tensor(f32, {2})}}, {doubled}); });
 }
 
 TEST_F(CompiledMisuse, WrongFeeds) {

@@ -296,32 +296,35 @@ TEST_F(Misuse, AFolderOfOtherThingsIsNotReplaced) {
   EXPECT_EQ(read(path("model/thesis.tex")), "years of work");
 }
 
+// With checksums, and without, as earlier versions saved models.
 TEST_F(Misuse, DamagedModels) {
   train();
   const std::string program = read(path("model/program.txt"));
   const std::string weights = read(path("model/weights.safetensors"));
   const std::string description = read(path("model/model.json"));
+  for (const bool checksums : {true, false}) {
+    if (!checksums) std::filesystem::remove(path("model/checksums.txt"));
+    write(path("model/program.txt"), program.substr(0, program.size() / 2));
+    fails("inspect model", 3, "program.txt");
+    write(path("model/program.txt"), "");
+    fails("inspect model", 3, "program.txt");
+    write(path("model/program.txt"), program);
 
-  write(path("model/program.txt"), program.substr(0, program.size() / 2));
-  fails("inspect model", 3, "program.txt");
-  write(path("model/program.txt"), "");
-  fails("inspect model", 3, "program.txt");
-  write(path("model/program.txt"), program);
+    write(path("model/weights.safetensors"), weights.substr(0, weights.size() - 5));
+    fails("inspect model", 3, "weights.safetensors");
+    write(path("model/weights.safetensors"), std::string(100, '\xff'));
+    fails("inspect model", 3, "weights.safetensors");
+    write(path("model/weights.safetensors"), weights);
 
-  write(path("model/weights.safetensors"), weights.substr(0, weights.size() - 5));
-  fails("inspect model", 3, "weights.safetensors");
-  write(path("model/weights.safetensors"), std::string(100, '\xff'));
-  fails("inspect model", 3, "weights.safetensors");
-  write(path("model/weights.safetensors"), weights);
-
-  write(path("model/model.json"), description.substr(0, 30));
-  fails("inspect model", 3, "model.json");
-  write(path("model/model.json"), "{}");
-  fails("inspect model", 3, "model.json");
-  write(path("model/model.json"), "{\"format\": \"trireme saved model\", \"version\": 1}");
-  fails("inspect model", 3, "model.json");
-  write(path("model/model.json"), description);
-  EXPECT_EQ(run_here(kTrireme + " inspect model").code, 0);
+    write(path("model/model.json"), description.substr(0, 30));
+    fails("inspect model", 3, "model.json");
+    write(path("model/model.json"), "{}");
+    fails("inspect model", 3, "model.json");
+    write(path("model/model.json"), "{\"format\": \"trireme saved model\", \"version\": 1}");
+    fails("inspect model", 3, "model.json");
+    write(path("model/model.json"), description);
+    EXPECT_EQ(run_here(kTrireme + " inspect model").code, 0);
+  }
   fails("inspect nothing", 4, "cannot open nothing");
 }
 
@@ -341,7 +344,7 @@ TEST_F(Misuse, WrongWordsOnTheCommandLine) {
   fails("train job.toml --treads 3", 2, "did you mean --threads?");
   fails("train job.toml --set train.epoch=3", 3, "did you mean \"epochs\"?");
   fails("train job.toml --set epochs", 2, "--set epochs: must look like");
-  fails("eval model --data mnits/test", 4, "cannot open model");
+  fails("eval model --data mnits/test", 4, "there is no folder model");
   fails("", 2, "");
 }
 

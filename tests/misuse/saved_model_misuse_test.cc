@@ -1,5 +1,8 @@
 // Saved models and jobs from a stranger: whatever their files say, commands end with an error.
 
+#include <sys/stat.h>
+
+#include "base/folder.h"
 #include "in_command_folder.h"
 #include "trireme/trireme.h"
 
@@ -24,6 +27,8 @@ class SavedModelMisuse : public InCommandFolder {
     ASSERT_NE(at, std::string::npos) << from << " in " << text;
     write(path(file), text.replace(at, from.size(), to));
   }
+  // A stranger writes the checksums that fit, or none.
+  void remove_checksums() const { std::filesystem::remove(path("model/checksums.txt")); }
 };
 
 TEST_F(SavedModelMisuse, TheGoodModelIsGood) {
@@ -72,6 +77,7 @@ TEST_F(SavedModelMisuse, NamesThatAreNotUtf8) {
 }
 
 TEST_F(SavedModelMisuse, TextsOfAnOutputOnly) {
+  remove_checksums();
   const std::string description = read(path("model/model.json"));
   const std::size_t outputs = description.find("\"outputs\"");
   const std::size_t name = description.find("\"name\"", outputs);
@@ -89,6 +95,7 @@ TEST_F(SavedModelMisuse, TextsOfAnOutputOnly) {
 }
 
 TEST_F(SavedModelMisuse, DescriptionsThatAreNestedDeeply) {
+  remove_checksums();
   const std::string description = read(path("model/model.json"));
   for (const char* key : {"\"inputs\": ", "\"labels\": ", "\"measured\": "}) {
     std::string deep = description;
@@ -98,6 +105,83 @@ TEST_F(SavedModelMisuse, DescriptionsThatAreNestedDeeply) {
     fails("inspect model", 3, "model.json");
     fails("predict model --data rows.csv", 3, "model.json");
   }
+}
+
+// A changed byte anywhere is an error that names the file.
+TEST_F(SavedModelMisuse, FlippedBytesNameTheirFile) {
+  for (const char* name : {"checksums.txt", "model.json", "program.txt", "weights.safetensors"}) {
+    const std::string file = path("model/" + std::string(name)), whole = read(file);
+    for (std::size_t i = 0; i < whole.size(); i += 1 + whole.size() / 20) {
+      std::string damaged = whole;
+      damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
+      write(file, damaged);
+      trireme::testing::fails(ErrorKind::data, name, [&] { load_model(path("model")); });
+    }
+    std::filesystem::remove(file);
+    if (std::string(name) != "checksums.txt") {
+      trireme::testing::fails(ErrorKind::data, std::string(name) + " is missing",
+                              [&] { load_model(path("model")); });
+    }
+    write(file, whole);
+  }
+  load_model(path("model"));
+}
+
+// model.json names the files of vocabularies by its inputs.
+TEST_F(SavedModelMisuse, NamesOfFilesOutsideTheFolder) {
+  remove_checksums();
+  write(path("secret.vocabulary.txt"), "trireme vocabulary 1\n");
+  replace("model/model.json", "\"name\": \"prediction\"",
+          R"("name": "../secret", "text": {"tokens": "words", "most": 0})");
+  trireme::testing::fails(ErrorKind::data, "\"name\" is damaged",
+                          [&] { load_model(path("model")); });
+  const Folder folder(path("model"));
+  for (const char* name : {"../secret.vocabulary.txt", "/etc/passwd", "..", ""}) {
+    trireme::testing::fails(ErrorKind::data, "is not the name of a file in the folder",
+                            [&] { folder.read(name, FileLimit::text); });
+  }
+}
+
+TEST_F(SavedModelMisuse, InputsOfOtherNames) {
+  remove_checksums();
+  replace("model/model.json", "\"features\"", "\"other\"");
+  trireme::testing::fails(ErrorKind::data, "program.txt calls it \"features\"",
+                          [&] { load_model(path("model")); });
+}
+
+// A pipe would be waited for, and /dev/zero never ends.
+TEST_F(SavedModelMisuse, FilesThatAreNone) {
+  remove_checksums();
+  std::filesystem::remove(path("model/program.txt"));
+  ASSERT_EQ(::mkfifo(path("model/program.txt").c_str(), 0600), 0);
+  fails("inspect model", 4, "program.txt: it is no plain file");
+  std::filesystem::remove(path("model/program.txt"));
+  std::filesystem::create_symlink("/dev/zero", path("model/program.txt"));
+  fails("inspect model", 4, "program.txt: it is no plain file");
+  std::filesystem::remove(path("model/program.txt"));
+  write(path("model/program.txt"), "");
+  std::filesystem::resize_file(path("model/program.txt"), std::uintmax_t{1} << 40);  // no blocks
+  fails("inspect model", 4, "program.txt: it has more than 268435456 bytes");
+}
+
+// A user's own files stay when a model is saved again, as they are or as an error says.
+TEST_F(SavedModelMisuse, SavingAgainKeepsOtherFiles) {
+  write(path("model/notes.txt"), "mine");
+  std::filesystem::create_directories(path("model/runs/first"));
+  write(path("model/runs/first/log"), "steps");
+  std::filesystem::create_symlink("nowhere", path("model/link"));
+  write(path("model/old.vocabulary.txt"), "of the model that was here");
+  Program program("net");
+  Session session(program);
+  const SaveOptions options{.outputs = {program.input("x", f32, {batch, 2}) * 2.0}};
+  for (int i = 0; i < 2; ++i) save_model(program, session, path("model"), options);
+  EXPECT_EQ(load_model(path("model")).name(), "net");
+  EXPECT_EQ(read(path("model/notes.txt")), "mine");
+  EXPECT_EQ(read(path("model/runs/first/log")), "steps");
+  EXPECT_EQ(std::filesystem::read_symlink(path("model/link")), "nowhere");
+  EXPECT_FALSE(std::filesystem::exists(path("model/old.vocabulary.txt")));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 3)
+      << "rows.csv, job.toml and the model: nothing temporary is left";
 }
 
 TEST_F(SavedModelMisuse, JobsThatAreNestedDeeply) {

@@ -19,6 +19,8 @@ struct PngForm {
   double gamma = 0;                          // 0: not in the file
   std::vector<png_color> palette = {};       // for PNG_COLOR_TYPE_PALETTE
   std::vector<std::uint8_t> opacities = {};  // of the palette
+  std::string exif = {};                     // a TIFF file; empty: none
+  bool exif_behind = false;                  // it stands after the pixels
 };
 
 // `rows`: the bytes of all rows, as the file has them.
@@ -41,12 +43,20 @@ inline std::string png_file(const PngForm& form, std::vector<std::uint8_t> rows)
     png_set_tRNS(png, info, form.opacities.data(), static_cast<int>(form.opacities.size()),
                  nullptr);
   }
+  auto* const exif =
+      reinterpret_cast<png_bytep>(const_cast<char*>(form.exif.data()));  // libpng copies it
+  const auto exif_size = static_cast<png_uint_32>(form.exif.size());
+  if (exif_size > 0 && !form.exif_behind) png_set_eXIf_1(png, info, exif_size, exif);
   png_write_info(png, info);
   const std::size_t row_bytes = png_get_rowbytes(png, info);
   EXPECT_EQ(rows.size(), row_bytes * form.height);
   std::vector<png_bytep> starts;
   for (std::size_t y = 0; y < form.height; ++y) starts.push_back(rows.data() + y * row_bytes);
   png_write_image(png, starts.data());
+  if (exif_size > 0 && form.exif_behind) {
+    const png_byte name[5] = "eXIf";
+    png_write_chunk(png, name, exif, exif_size);
+  }
   png_write_end(png, info);
   png_destroy_write_struct(&png, &info);
   return file;

@@ -81,11 +81,11 @@ Corpus intents_from_json(const std::string& text, const std::string& name,
 
 Corpus banking77(std::string_view split, const LoadOptions& options) {
   const std::string path = find_part(known_place("banking77"), split, options.directory)[0];
-  CsvTable table = parse_csv(read_text(path), path);
+  const CsvTable table = parse_csv(read_text(path), path);
   const std::size_t text = table.index("text");
   const std::size_t label = table.index("category");
   Corpus corpus = empty_corpus(path, {"text", "label"});
-  corpus.values = {std::move(table.columns[text]), std::move(table.columns[label])};
+  corpus.values = {table.columns[text].words(), table.columns[label].words()};
   if (corpus.size() == 0) fail_data(path + ": the file has a header, but no rows");
   return corpus;
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number_text.h"
 #include "data/order.h"
 #include "data/text/id_error.h"
 #include "data/text/subword_file.h"
@@ -37,7 +38,7 @@ void check_options(const SubwordOptions& options) {
                std::to_string(fewest) + " to " + std::to_string(kMaxPieceCount));
   }
   if (!(options.coverage >= 0.98 && options.coverage <= 1)) {
-    fail_usage(kWhere + std::string("coverage is ") + std::to_string(options.coverage) +
+    fail_usage(kWhere + std::string("coverage is ") + float_text(options.coverage) +
                ", must be 0.98 to 1");
   }
   if (options.sample < 0) fail_usage(kWhere + std::string("sample must be at least 0"));
@@ -46,7 +47,7 @@ void check_options(const SubwordOptions& options) {
 Options trainer_options(const SubwordOptions& options) {
   return {{"model_type", options.kind == SubwordKind::bpe ? "bpe" : "unigram"},
           {"vocab_size", std::to_string(options.size)},
-          {"character_coverage", std::to_string(options.coverage)},
+          {"character_coverage", float_text(options.coverage)},
           {"byte_fallback", options.bytes ? "true" : "false"},
           {"normalization_rule_name", options.lower_case ? "nmt_nfkc_cf" : "nmt_nfkc"},
           {"hard_vocab_limit", "false"},  // we count the pieces ourselves

@@ -113,7 +113,7 @@ data::Dataset open_source(const LibsvmTable& table, const std::string& directory
 }
 
 data::Dataset open_source(const FolderTable& table, const std::string& directory, std::string*) {
-  data::FolderOptions options{.channels = table.channels};
+  data::FolderOptions options{.channels = table.channels, .upright = table.upright};
   if (table.size) {
     options.height = table.size->height;
     options.width = table.size->width;

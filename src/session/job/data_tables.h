@@ -55,6 +55,7 @@ struct FolderTable {
   std::string folder;
   std::optional<nn::Pair> size = {};
   int channels = data::FolderOptions{}.channels;
+  bool upright = data::FolderOptions{}.upright;
 };
 template <class Visit>
 void fields(Visit& visit, FolderTable& o) {
@@ -65,6 +66,7 @@ void fields(Visit& visit, FolderTable& o) {
           "all have one size", "pixels"},
         o.size);
   visit(F{"channels", "1: gray, 3: colors", nn::kSize}, o.channels);
+  visit(F{"upright", "turn pictures as their Exif data say"}, o.upright);
 }
 
 struct RecordsTable {

@@ -13,7 +13,7 @@
 namespace trireme::job {
 namespace {
 
-using Words = std::vector<std::string>;
+using Column = data::CsvColumn;
 
 constexpr std::size_t kMaxWords = 32;    // of a column that becomes zeros and ones
 constexpr std::size_t kMaxClasses = 20;  // of a target of whole numbers
@@ -30,11 +30,11 @@ std::string lower(std::string text) {
 }
 
 template <std::size_t n>
-bool is_one_of(const char* const (&list)[n], const std::string& text) {
+bool is_one_of(const char* const (&list)[n], std::string_view text) {
   return std::find(std::begin(list), std::end(list), text) != std::end(list);
 }
 
-std::optional<double> number_in(const std::string& cell) {
+std::optional<double> number_in(std::string_view cell) {
   const std::optional<double> number = parse_float(cell);
   return number && std::isfinite(*number) ? number : std::nullopt;
 }
@@ -54,12 +54,16 @@ char separator_of(std::string_view text) {
 // Makes the first row the header, unless it has a number.
 bool take_header(data::CsvTable& table) {
   const bool is_data = std::any_of(table.columns.begin(), table.columns.end(),
-                                   [](const Words& c) { return number_in(c[0]).has_value(); });
+                                   [](const Column& c) { return number_in(c[0]).has_value(); });
   if (is_data) return false;
   table.lines.erase(table.lines.begin());
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    table.header[c] = std::move(table.columns[c][0]);
-    table.columns[c].erase(table.columns[c].begin());
+    table.header[c] = table.columns[c][0];
+    Column rest;
+    for (std::size_t row = 1; row < table.columns[c].size(); ++row) {
+      rest.push_back(table.columns[c][row]);
+    }
+    table.columns[c] = std::move(rest);
   }
   return true;
 }
@@ -72,14 +76,14 @@ struct Cells {
   double least = INFINITY, largest = -INFINITY;
 };
 
-Cells look_at(const Words& column, const std::string& missing_word) {
+Cells look_at(const Column& column, const std::string& missing_word) {
   Cells cells;
-  for (const std::string& cell : column) {
+  for (const std::string_view cell : column) {
     if (cell.empty() || cell == missing_word) {
       cells.has_missing = true;
       continue;
     }
-    cells.words.insert(cell);
+    cells.words.emplace(cell);
     const std::optional<double> number = number_in(cell);
     cells.numbers &= number.has_value();
     if (!number) continue;
@@ -93,9 +97,9 @@ Cells look_at(const Words& column, const std::string& missing_word) {
 // The most frequent word for missing values.
 std::string missing_word_of(const data::CsvTable& table) {
   std::map<std::string, std::size_t> counts;
-  for (const Words& column : table.columns) {
-    for (const std::string& cell : column) {
-      if (is_one_of(kMissingWords, cell)) ++counts[cell];
+  for (const Column& column : table.columns) {
+    for (const std::string_view cell : column) {
+      if (is_one_of(kMissingWords, cell)) ++counts[std::string(cell)];
     }
   }
   const auto best =
@@ -105,9 +109,9 @@ std::string missing_word_of(const data::CsvTable& table) {
 }
 
 // Whether the cells are a, a + 1, a + 2 ...
-bool numbers_the_rows(const Words& column) {
+bool numbers_the_rows(const Column& column) {
   std::optional<std::int64_t> last;
-  for (const std::string& cell : column) {
+  for (const std::string_view cell : column) {
     const std::optional<std::int64_t> number = parse_integer(cell);
     if (!number || (last && (*last == INT64_MAX || *number != *last + 1))) return false;
     last = number;
@@ -115,7 +119,7 @@ bool numbers_the_rows(const Words& column) {
   return column.size() > 2;
 }
 
-ColumnGuess guess_column(const std::string& name, const Words& column, const Cells& cells) {
+ColumnGuess guess_column(const std::string& name, const Column& column, const Cells& cells) {
   ColumnGuess guess{name, ColumnGuess::Use::left_out, "", cells.has_missing};
   const std::size_t distinct = cells.words.size();
   if (distinct == 0) {
@@ -152,10 +156,10 @@ std::size_t guess_target(const data::CsvTable& table, const std::vector<ColumnGu
 }
 
 TargetGuess describe_target(const data::CsvTable& table, std::size_t c, const Cells& cells) {
-  const Words& column = table.columns[c];
+  const Column& column = table.columns[c];
   const std::string what = table.name + ": column \"" + table.header[c] + "\": ";
   for (std::size_t row = 0; cells.has_missing && row < column.size(); ++row) {
-    if (cells.words.contains(column[row])) continue;
+    if (cells.words.contains(std::string(column[row]))) continue;
     fail_data(what + "the target is missing in line " + std::to_string(table.lines[row]) +
               "; remove such rows, or choose another column with --target");
   }

@@ -96,6 +96,11 @@ ModelFile describe(const Model& model, const std::string& target, plan::Plan pla
   return file;
 }
 
+bool is_compiled_file(std::string_view name) {
+  return name == inference::kPlanFile || name == inference::kConstantsFile ||
+         name == inference::kKernelsFile || name == kChecksumsFile;
+}
+
 struct Scratch {
   explicit Scratch(std::string path_in) : path(std::move(path_in)) { make_directories(path); }
   ~Scratch() {
@@ -126,7 +131,7 @@ CompiledSize compile_model(Model& model, const std::string& directory,
   CompiledSize size{.target = target,
                     .kernels = static_cast<int>(codegen->objects().size()),
                     .constant_bytes = static_cast<std::int64_t>(constants.size())};
-  replace_folder(directory, {inference::kFormat.name, inference::kPlanFile},
+  replace_folder(directory, {inference::kFormat.name, inference::kPlanFile, is_compiled_file},
                  [&](const std::string& folder) {
                    std::string code;
                    {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "base/checked_folder.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/safetensors.h"
+#include "data/lines.h"
 #include "ir/program.h"
 #include "session/model/model_folder.h"
 #include "trireme/image.h"
@@ -42,6 +44,23 @@ struct Model::State {
 namespace {
 
 using Json = nlohmann::json;
+
+// The files of an open folder, with checksums if the model has them.
+class SavedFiles {
+ public:
+  explicit SavedFiles(const Folder& folder) : folder_(folder) {
+    if (folder.contains(kChecksumsFile)) checked_.emplace(folder, kSavedFormat);
+  }
+
+  std::string path(const std::string& file) const { return folder_.path(file); }
+  std::string read(const std::string& file, FileLimit limit = FileLimit::text) const {
+    return checked_ ? checked_->read(file, limit) : folder_.read(file, limit);
+  }
+
+ private:
+  const Folder& folder_;
+  std::optional<CheckedFolder> checked_;
+};
 
 // What an older or newer writer, or a damaged disk, may have left: every member is checked.
 class Description {
@@ -112,29 +131,32 @@ class Description {
     return result;
   }
 
-  // By port; vocabularies lie in `directory`.
-  std::map<std::string, text::Encoder> text(const std::string& directory) const {
+  // By port; the files are those of vocabularies.
+  std::map<std::string, text::Encoder> text(const SavedFiles& files) const {
     std::map<std::string, text::Encoder> result;
     for (const char* side : {"inputs", "outputs"}) {
       for (const Json& port : json_[side]) {
         if (!port.contains("text")) continue;
         const auto name = port["name"].get<std::string>();
-        result.emplace(name, encoder(port["text"], directory, name));
+        result.emplace(name, encoder(port["text"], files, name));
       }
     }
     return result;
   }
 
  private:
-  text::Encoder encoder(const Json& json, const std::string& directory,
-                        const std::string& port) const {
+  text::Encoder encoder(const Json& json, const SavedFiles& files, const std::string& port) const {
     if (!json.is_object()) mismatch("text");
-    if (json.value("tokens", Json()) != kSubwords) {
-      return {tokens(json), text::Vocabulary::load(directory + "/" + vocabulary_file(port))};
+    const bool subwords = json.value("tokens", Json()) == kSubwords;
+    const std::string file = subwords ? subwords_file(port) : vocabulary_file(port);
+    if (!is_plain_name(file)) mismatch("name");
+    const std::string content = files.read(file);
+    if (!subwords) {
+      return {tokens(json), text::Vocabulary::parse(data::without_bom(content), files.path(file))};
     }
     const Json most = json.value("most", Json(0u));
     if (!most.is_number_unsigned()) mismatch("text");
-    return text::Encoder(text::SubwordModel::load(directory + "/" + subwords_file(port)),
+    return text::Encoder(text::SubwordModel::parse(content, files.path(file)),
                          most.get<std::int64_t>());
   }
   text::TokenOptions tokens(const Json& json) const {
@@ -167,8 +189,7 @@ class Description {
   Json json_;
 };
 
-Program read_program(const std::string& path) {
-  const std::string text = read_file(path);
+Program parse_program(const std::string& text, const std::string& path) {
   try {
     return Program::parse(text);
   } catch (const Error& error) {
@@ -176,8 +197,9 @@ Program read_program(const std::string& path) {
   }
 }
 
-void load_weights(const std::string& path, const Program& program, Session& session) {
-  const Safetensors weights = read_safetensors(path);
+void set_weights(const std::string& bytes, const std::string& path, const Program& program,
+                 Session& session) {
+  const Safetensors weights = parse_safetensors(bytes, path);
   for (const auto& parameter : program.ir().parameters()) {
     const auto found = weights.tensors.find(parameter->name());
     if (found == weights.tensors.end()) {
@@ -196,24 +218,40 @@ void load_weights(const std::string& path, const Program& program, Session& sess
   }
 }
 
+void check_input_names(const std::vector<Model::Port>& ports, const Program& program,
+                       const std::string& path) {
+  const std::vector<Value> inputs = program.inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::string& name = inputs[i].get()->name;
+    if (ports[i].name == name) continue;
+    fail_data(fmt::format("{}: input {} is called \"{}\", but {} calls it \"{}\"", path, i,
+                          ports[i].name, kProgramFile, name));
+  }
+}
+
 }  // namespace
 
 Model load_model(const std::string& directory, const SessionOptions& options) {
-  const std::string description_path = directory + "/" + kModelFile;
-  const Description description(description_path, read_file(description_path));
-  auto state =
-      std::make_unique<Model::State>(read_program(directory + "/" + kProgramFile), options);
-  state->input_ports = description.ports("inputs", state->program.inputs());
-  state->output_ports = description.ports("outputs", state->outputs);
-  state->labels = description.labels();
-  state->target = description.target();
-  state->measured = description.object("measured");
-  state->samples = description.object("samples");
-  state->table = description.object("table");
-  state->preprocessing = description.preprocessing();
-  state->text = description.text(directory);
-  load_weights(directory + "/" + kWeightsFile, state->program, state->session);
-  return Model(std::move(state));
+  return read_folder(directory, [&](const Folder& folder) {
+    const SavedFiles files(folder);
+    const std::string path = files.path(kModelFile);
+    const Description description(path, files.read(kModelFile));
+    auto state = std::make_unique<Model::State>(
+        parse_program(files.read(kProgramFile), files.path(kProgramFile)), options);
+    state->input_ports = description.ports("inputs", state->program.inputs());
+    state->output_ports = description.ports("outputs", state->outputs);
+    check_input_names(state->input_ports, state->program, path);
+    state->labels = description.labels();
+    state->target = description.target();
+    state->measured = description.object("measured");
+    state->samples = description.object("samples");
+    state->table = description.object("table");
+    state->preprocessing = description.preprocessing();
+    state->text = description.text(files);
+    set_weights(files.read(kWeightsFile, FileLimit::content), files.path(kWeightsFile),
+                state->program, state->session);
+    return Model(std::move(state));
+  });
 }
 
 Model::Model(std::unique_ptr<State> state) : state_(std::move(state)) {}

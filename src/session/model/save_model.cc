@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -44,9 +45,18 @@ std::unique_ptr<ir::Program> inference_program(const Program& program, const Sav
     outputs.push_back(output.get());
   }
   // The clone's results are the clones of the original's: so the outputs are found again.
-  std::swap(original.main().results, outputs);
-  std::unique_ptr<ir::Program> copy = original.clone();
-  std::swap(original.main().results, outputs);
+  struct Swapped {
+    Swapped(std::vector<ir::Value*>& a_in, std::vector<ir::Value*>& b_in) : a(a_in), b(b_in) {
+      std::swap(a, b);
+    }
+    ~Swapped() { std::swap(a, b); }  // also if there is no memory for the clone
+    std::vector<ir::Value*>&a, &b;
+  };
+  std::unique_ptr<ir::Program> copy;
+  {
+    const Swapped swapped(original.main().results, outputs);
+    copy = original.clone();
+  }
   transforms::specialise(*copy, false);
   transforms::prune(*copy,
                     {.keep_side_effects = false, .drop_inputs = true, .drop_parameters = true});
@@ -130,6 +140,23 @@ Json describe(const ir::Program& program, const SaveOptions& options) {
   return json;
 }
 
+// Vocabularies and subword models, by the names of their files.
+void add_texts(const SaveOptions& options, const std::string& folder,
+               std::map<std::string, std::string>& files) {
+  for (const auto& [port, encoder] : options.text) {
+    const std::string name = encoder.subwords ? subwords_file(port) : vocabulary_file(port);
+    if (!is_plain_name(name)) {
+      fail_usage(fmt::format("save: \"{}\" takes texts, and no file can have its name", port));
+    }
+    if (encoder.subwords) {
+      encoder.subwords->save(folder + "/" + name);
+      files[name] = read_file(folder + "/" + name);
+    } else {
+      files[name] = encoder.vocabulary.str();
+    }
+  }
+}
+
 }  // namespace
 
 void save_model(const Program& program, Session& session, const std::string& directory,
@@ -142,14 +169,18 @@ void save_model(const Program& program, Session& session, const std::string& dir
   for (const auto& parameter : copy->parameters()) {
     weights.tensors.emplace(parameter->name(), session.parameter(parameter->name()));
   }
+  std::map<std::string, std::string> files{{kProgramFile, ir::print(*copy)},
+                                           {kWeightsFile, safetensors_bytes(weights)},
+                                           {kModelFile, description}};
+  weights.tensors.clear();
   replace_folder(directory, kSavedModel, [&](const std::string& folder) {
-    write_file_atomically(folder + "/" + kProgramFile, ir::print(*copy));
-    write_safetensors(folder + "/" + kWeightsFile, weights);
-    for (const auto& [port, encoder] : options.text) {
-      if (encoder.subwords) encoder.subwords->save(folder + "/" + subwords_file(port));
-      else encoder.vocabulary.save(folder + "/" + vocabulary_file(port));
+    add_texts(options, folder, files);
+    std::map<std::string, std::string_view> contents;
+    for (const auto& [name, content] : files) {
+      write_file_atomically(folder + "/" + name, content);
+      contents.emplace(name, content);
     }
-    write_file_atomically(folder + "/" + kModelFile, description);
+    write_file_atomically(folder + "/" + kChecksumsFile, checksums_text(kSavedFormat, contents));
   });
 }
 

@@ -23,6 +23,10 @@ constexpr const char* kStateFile = "checkpoint.json";
 constexpr const char* kParametersFile = "parameters.safetensors";
 constexpr FolderFormat kFormat{"checkpoint", 1, "resume from an earlier checkpoint"};
 
+bool is_checkpoint_file(std::string_view name) {
+  return name == kStateFile || name == kParametersFile || name == kChecksumsFile;
+}
+
 Json best_json(const std::optional<Best>& best) {
   if (!best) return nullptr;
   return {{"value", best->value}, {"step", best->step}};
@@ -109,20 +113,22 @@ void write_checkpoint(const std::string& directory, const CheckpointState& state
   const std::string parameters = safetensors_bytes({state.parameters, {}});
   const std::string sums =
       checksums_text(kFormat, {{kStateFile, description}, {kParametersFile, parameters}});
-  replace_folder(directory, {"checkpoint", kChecksumsFile}, [&](const std::string& folder) {
-    write_file_atomically(folder + "/" + kStateFile, description);
-    write_file_atomically(folder + "/" + kParametersFile, parameters);
-    write_file_atomically(folder + "/" + kChecksumsFile, sums);
-  });
+  replace_folder(directory, {"checkpoint", kChecksumsFile, is_checkpoint_file},
+                 [&](const std::string& folder) {
+                   write_file_atomically(folder + "/" + kStateFile, description);
+                   write_file_atomically(folder + "/" + kParametersFile, parameters);
+                   write_file_atomically(folder + "/" + kChecksumsFile, sums);
+                 });
 }
 
 CheckpointState read_checkpoint(const std::string& directory) {
-  const CheckedFolder folder(directory, kFormat);
-  const std::string description = folder.read(kStateFile);
-  const std::string parameters = folder.read(kParametersFile);
-  CheckpointState state = parse_checkpoint_state(description, folder.path(kStateFile));
-  state.parameters = parse_safetensors(parameters, folder.path(kParametersFile)).tensors;
-  return state;
+  return read_folder(directory, [](const Folder& folder) {
+    const CheckedFolder files(folder, kFormat);
+    CheckpointState state = parse_checkpoint_state(files.read(kStateFile), folder.path(kStateFile));
+    state.parameters =
+        parse_safetensors(files.read(kParametersFile), folder.path(kParametersFile)).tensors;
+    return state;
+  });
 }
 
 }  // namespace trireme

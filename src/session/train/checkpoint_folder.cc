@@ -1,13 +1,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
 
 #include "base/checked_folder.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/folder.h"
 #include "session/train/checkpoint.h"
 #include "session/train/run_folder.h"
 
@@ -18,39 +19,40 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "checkpoint-";
 
+std::string folder_name(std::int64_t step) { return fmt::format("{}{:09}", kPrefix, step); }
+
+// Empty if it is not the name of a checkpoint: other folders may have similar ones.
 std::optional<std::int64_t> step_of(const std::string& name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   std::int64_t step = 0;
   const char* end = name.data() + name.size();
   const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
-  if (error != std::errc() || stop != end || step < 0) return std::nullopt;
+  if (error != std::errc() || stop != end || step < 0 || name != folder_name(step))
+    return std::nullopt;
   return step;
 }
 
-std::vector<std::string> names_in(const std::string& directory) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    names.push_back(at->path().filename().string());
-  }
-  if (error && error != std::errc::no_such_file_or_directory) {
-    fail_io(fmt::format("cannot read the folder {}: {}", directory, error.message()));
+std::vector<std::string> names_of(const std::string& directory) {
+  int error = 0;
+  std::vector<std::string> names = names_in(directory, error);
+  if (error != 0 && error != ENOENT) {
+    fail_io(fmt::format("cannot read the folder {}: {}", directory, error_reason(error)));
   }
   return names;
 }
 
 // Renamed first, so that no half of it is ever taken for a checkpoint.
 void remove_checkpoint(const std::string& path) {
-  std::error_code ignored;
-  fs::rename(path, path + ".tmp.removed", ignored);
-  fs::remove_all(path + ".tmp.removed", ignored);
+  const std::string removed = path + ".tmp.removed";
+  ::rename(path.c_str(), removed.c_str());
+  delete_tree(removed);
 }
 
 }  // namespace
 
 std::vector<std::int64_t> CheckpointFolder::steps() const {
   std::vector<std::int64_t> steps;
-  for (const std::string& name : names_in(directory_)) {
+  for (const std::string& name : names_of(directory_)) {
     if (const auto step = step_of(name)) steps.push_back(*step);
   }
   std::sort(steps.begin(), steps.end());
@@ -58,7 +60,7 @@ std::vector<std::int64_t> CheckpointFolder::steps() const {
 }
 
 std::string CheckpointFolder::path(std::int64_t step) const {
-  return fmt::format("{}/{}{:09}", directory_, kPrefix, step);
+  return directory_ + "/" + folder_name(step);
 }
 
 void CheckpointFolder::save(const CheckpointState& state) {
@@ -72,10 +74,9 @@ void CheckpointFolder::remove_after(std::int64_t step) {
 }
 
 void CheckpointFolder::prune(int keep, std::optional<std::int64_t> best) {
-  for (const std::string& name : names_in(directory_)) {
+  for (const std::string& name : names_of(directory_)) {
     if (!name.starts_with(kPrefix) || name.find(".tmp.") == std::string::npos) continue;
-    std::error_code ignored;
-    fs::remove_all(directory_ + "/" + name, ignored);
+    delete_tree(directory_ + "/" + name);
   }
   if (keep <= 0) return;
   const std::vector<std::int64_t> all = steps();
@@ -87,6 +88,7 @@ void CheckpointFolder::prune(int keep, std::optional<std::int64_t> best) {
 std::optional<CheckpointState> CheckpointFolder::newest() const {
   const std::vector<std::int64_t> all = steps();
   std::optional<Error> first_error;
+  std::error_code ignored;
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
     try {
       CheckpointState state = read_checkpoint(path(*step));
@@ -96,7 +98,9 @@ std::optional<CheckpointState> CheckpointFolder::newest() const {
       }
       return state;
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::data) throw;
+      // Also a plain file of that name, and a folder that is gone meanwhile.
+      const bool is_folder = fs::is_directory(path(*step), ignored);
+      if (error.kind() != ErrorKind::data && is_folder) throw;
       if (!first_error) first_error = error;
     }
   }
