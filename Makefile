@@ -1,6 +1,6 @@
 # Thin wrappers over CMake, CTest and the scripts in tools/; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo launch-demo test test-unit test-system test-threads test-long check format package bench fuzz clean
+.PHONY: help demo launch-demo test test-unit test-system test-threads test-long check format package bench fuzz fuzz-long clean
 
 JOBS ?= $(shell nproc)
 # One more than processors: tests of jobs wait more than they compute.
@@ -76,6 +76,10 @@ bench:  ## compare speed with PyTorch and others, into performance.md (downloads
 fuzz:  ## run every fuzz target for SECONDS=10 each
 	tools/install-deps.sh --test
 	tools/fuzz.sh $(or $(SECONDS),10)
+
+fuzz-long:  ## run every fuzz target for SECONDS=3600 each and keep what they find as seeds
+	tools/install-deps.sh --test
+	KEEP=1 tools/fuzz.sh $(or $(SECONDS),3600)
 
 clean:  ## remove everything built
 	rm -rf build

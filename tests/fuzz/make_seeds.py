@@ -246,6 +246,8 @@ def image():  # PNG; corpus/image has JPEG
     yield png(4, 3, 16, 2, bytes(24))
     yield png(8, 2, 1, 3, b"\xa5", png_chunk(b"PLTE", b"\0\0\0\xff\x80\0"))
     yield png(2, 2, 8, 0, bytes(2), png_chunk(b"gAMA", struct.pack(">I", 45455)))
+    exif = b"MM\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x0112, 3, 1, 6, 0, 0)
+    yield png(2, 3, 8, 0, bytes(range(2)), png_chunk(b"eXIf", exif))
 
 
 def libsvm():  # the first byte chooses options, see libsvm.cc
@@ -341,10 +343,92 @@ def vocabulary():  # an odd first byte: the checksum is made to fit, see vocabul
     yield b"\x00" + head + b"7\t<unk>\n0\t<s>\n5\tthe\n3\ta\n" + b"0" * 32 + b"\n"
 
 
+def saved_model():  # the first byte chooses the file, see saved_model.cc
+    splits = {"name": "words.splits", "dtype": "i64", "shape": ["batch + 1"]}
+    text = {"tokens": "words", "lower_case": False, "grams": 1, "most": 0, "distinct": False}
+    words = {"name": "words", "dtype": "i64", "shape": ["words"], "text": text}
+    output = {"name": "output", "dtype": "f32", "shape": ["batch", 2]}
+    model = {"format": "trireme saved model", "version": 1, "name": "net", "inputs": [words, splits],
+             "outputs": [output], "labels": ["a", "b"], "target": "label",
+             "measured": {"loss": "cross_entropy"}, "samples": {}, "table": {}}
+    yield b"\0" + json.dumps(model).encode()
+    yield b"\0" + json.dumps(dict(model, inputs=[dict(words, text={"tokens": "subwords"}), splits])).encode()
+    yield b"\0" + json.dumps(dict(model, outputs=[dict(output, name="../x", text=text)])).encode()
+    image = {"channels": 3, "height": 2, "width": 2, "invert": True}
+    yield b"\0" + json.dumps(dict(model, inputs=[dict(words, image=image), splits])).encode()
+    golden = pathlib.Path(__file__).parent.parent / "golden/0.1.0"
+    yield b"\1" + (golden / "model/program.txt").read_bytes()
+    yield b"\2" + (golden / "model/weights.safetensors").read_bytes()
+    yield b"\3" + (golden / "vocabulary.txt").read_bytes()
+    yield b"\4trireme saved model 1\n"
+
+
+def checksums():  # an odd first byte: the checksum is made to fit, see checksums.cc
+    yield b"\1trireme test 1\n" + b"0" * 32 + b"  a\n"
+    yield b"\1trireme test 2\n"
+    yield b"\1trireme checkpoint 1\n" + b"f" * 32 + b"  ../a\n"
+    yield b"\0trireme test 1\n" + b"0" * 32 + b"\n"
+
+
+def job_json():  # an odd first byte: the encoding of a table, see job_json.cc
+    yield b'\0{"loss": {"huber": {"delta": 0.5}}, "metrics": ["mae", {"f1": {"class": 1}}]}'
+    yield b'\0{"tokens": "bytes", "next": true, "window": 5}'
+    table = {"separator": ",", "header": True, "skip_lines": 0, "names": [], "named": False,
+             "standardize": True, "missing": "constant", "missing_value": 1e300, "missing_word": "?",
+             "skip_initial_space": False, "decimal": ".", "thousands": "", "target": "y", "classes": None,
+             "columns": [{"name": "a", "kind": "integer"},
+                         {"name": "b", "kind": "one_hot", "words": ["x", "z"]}]}
+    yield b"\1" + json.dumps(table).encode()
+    numbers = [{"name": "a", "kind": "number", "mean": 1.5, "deviation": 0.5}]
+    yield b"\1" + json.dumps(dict(table, classes=["2", "3"], columns=numbers)).encode()
+
+
+def set_option():
+    yield b"train.epochs=2"
+    yield b"model.layers=[{linear={units=4}}]"
+    yield b"train.optimizer.adam.learning_rate=1e-3"
+    yield b"data.text={tokens='bytes', window=3}"
+    yield b"output.directory=a b"
+
+
+def metrics_lines():
+    yield b'{"event":"train","time":1.5,"step":5,"epoch":1,"loss":0.25}\n{"step":6}\n{"step'
+    yield b'{"step":-1}\n{"step":18446744073709551615}\n[]\n\n'
+
+
+def corpora():  # the first byte chooses, see corpora.cc
+    yield b"\0a good film\tpos\nbad\tneg\textra\n"
+    yield "\1go\tva !\r\n\r\nhi\t\u00e9t\u00e9\n".encode()
+    yield b"\x0e\xef\xbb\xbfone two\t1\nthree\t2\n"
+
+
+def tokens():  # the first byte chooses, see tokens.cc
+    yield b"\0Don't go (3.14%)!"
+    yield "\5\u00c4pfel \u4e2d\u6587 \u2764\ufe0f\u00a0x".encode()
+    yield "\x4ae\u0301 \U0001f600".encode()
+    yield b"\3\xff\xfe\0"
+
+
+def c_tensors():  # see tensor_of in c_tensors.cc
+    def tensor(dtype, shape, data, size=None):
+        return (bytes([dtype, len(shape), *shape]) + struct.pack("<H", len(data) if size is None else size)
+                + data + b"\1")
+
+    rows = tensor(4, [2, 4], bytes(32))
+    words = tensor(3, [3], bytes(24))
+    splits = tensor(3, [3], struct.pack("<3q", 0, 1, 3))
+    yield rows + words + splits + tensor(4, [2, 4], bytes(32)) + tensor(4, [2], bytes(8))
+    yield rows + words + splits + tensor(4, [2, 4], bytes(31)) + tensor(4, [2], bytes(8))
+    low = bytes([4, 2, 255]) + struct.pack("<q", -2**63) + bytes([4]) + struct.pack("<H", 0) + b"\1"
+    yield low + words + splits
+
+
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in (annotations, archive, checkpoint, checkpoint_part, checkpoint_texts, compiled_plan, csv, etcd_messages, frame, job_messages, idx, image, image_pack, libsvm, parameter_server, ragged,
-                   records, safetensors, subwords, vocabulary):
+    for target in (annotations, archive, c_tensors, checkpoint, checkpoint_part, checkpoint_texts, checksums,
+                   compiled_plan, corpora, csv, etcd_messages, frame, job_json, job_messages, idx, image, image_pack,
+                   libsvm, metrics_lines, parameter_server, ragged, records, safetensors, saved_model, set_option,
+                   subwords, tokens, vocabulary):
         folder = corpus / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for number, seed in enumerate(target()):

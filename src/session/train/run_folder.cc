@@ -40,21 +40,19 @@ double resident_bytes() {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
-// Keeps the lines of steps up to `steps`; a last line that was broken off goes too.
-void cut_lines(const std::string& path, std::int64_t steps) {
-  if (!std::filesystem::exists(path)) return;
-  const std::string text = read_file(path);
+}  // namespace
+
+std::string lines_of_steps(std::string_view text, std::int64_t steps) {
   std::string kept;
-  for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
-    const std::string line = text.substr(at, end + 1 - at);
+  for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string_view::npos;
+       at = end + 1) {
+    const std::string_view line = text.substr(at, end + 1 - at);
     const Json json = try_parse_json<Json>(line);
     if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) continue;
     if (json["step"].get<std::int64_t>() <= steps) kept += line;
   }
-  write_file_atomically(path, kept);
+  return kept;
 }
-
-}  // namespace
 
 FolderLock::FolderLock(const std::string& directory) {
   make_directories(directory);
@@ -85,7 +83,9 @@ std::string checkpoints_of(const std::string& run) { return run + "/checkpoints"
 RunFolder::RunFolder(const std::string& directory, std::int64_t steps_done, bool resumed)
     : path_(directory + "/metrics.jsonl"), last_time_(steady_clock::now()) {
   make_directories(directory);
-  if (resumed) cut_lines(path_, steps_done);
+  if (resumed && std::filesystem::exists(path_)) {
+    write_file_atomically(path_, lines_of_steps(read_file(path_), steps_done));
+  }
   lines_.open(path_, resumed ? std::ios::app : std::ios::trunc);
   if (!lines_) fail_io("cannot write " + path_);
   events_ = std::make_unique<EventFile>(directory, resumed ? steps_done + 1 : 0);

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,10 @@ class FolderLock {
 
 // Returns the folder of checkpoints in a run folder.
 std::string checkpoints_of(const std::string& run);
+
+// Returns the lines of a metrics.jsonl with a step up to `steps`, each with its end. Other lines,
+// such as a last one that was broken off, are left out.
+std::string lines_of_steps(std::string_view text, std::int64_t steps);
 
 class RunFolder {
  public:
