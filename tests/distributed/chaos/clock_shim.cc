@@ -27,18 +27,27 @@ const std::atomic<std::int64_t>* difference = nullptr;
 
 std::int64_t shift() { return difference != nullptr ? difference->load() : 0; }
 
-using SystemCall = long (*)(long, ...);
-SystemCall real_syscall() {
-  static const auto found = reinterpret_cast<SystemCall>(::dlsym(RTLD_NEXT, "syscall"));
-  return found;
+// The C library's function of that name, which this library hides. Several threads may look it up.
+// There is no guarded static variable here: a thread that waits for the guard calls syscall(), that
+// is this library again, without end.
+template <class Function>
+Function real(std::atomic<Function>& found, const char* name) {
+  Function function = found.load(std::memory_order_relaxed);
+  if (function == nullptr) {
+    function = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
+    found.store(function, std::memory_order_relaxed);
+  }
+  return function;
 }
+
+using SystemCall = long (*)(long, ...);
+constinit std::atomic<SystemCall> found_syscall{nullptr};
+SystemCall real_syscall() { return real(found_syscall, "syscall"); }
 
 // As in the C library, mostly without a system call, because processes read the time often.
 using GetTime = int (*)(clockid_t, timespec*);
-GetTime real_gettime() {
-  static const auto found = reinterpret_cast<GetTime>(::dlsym(RTLD_NEXT, "clock_gettime"));
-  return found;
-}
+constinit std::atomic<GetTime> found_gettime{nullptr};
+GetTime real_gettime() { return real(found_gettime, "clock_gettime"); }
 
 __attribute__((constructor)) void open_clock() {
   const char* const name = std::getenv("TRIREME_CHAOS_CLOCK");
