@@ -41,6 +41,7 @@ environment:
   TRIREME_DATA          folder of data sets
   TRIREME_CACHE_DIR     folder of compiled kernels
   TRIREME_MAX_FILE_BYTES  largest file that is read into memory
+  TRIREME_MEMORY_LIMIT  bytes that the values of a run may take
   TRIREME_DUMP          folder for the compiler's output as text
   TRIREME_PROFILE       file for a Chrome trace of every kernel
   NO_COLOR              print without colors

@@ -28,6 +28,10 @@ struct SessionOptions {
   HostFunctions host = {};  // functions for the op host_call, by name
   // write a Chrome trace to this file at the end; empty: $TRIREME_PROFILE
   std::string profile = {};
+  // Bytes that the values of a run may take, and its results; parameters are not counted. For
+  // models of strangers. More is an error (io) before it is taken. 0: $TRIREME_MEMORY_LIMIT, else
+  // no limit.
+  std::int64_t memory_limit = 0;
 };
 
 struct RunOptions {

@@ -17,6 +17,7 @@
 #include "kernels/library.h"
 #include "runtime/executor.h"
 #include "runtime/finite.h"
+#include "session/run/limited_device.h"
 #include "session/run/parameters.h"
 #include "session/run/storage.h"
 #include "trireme/ragged.h"
@@ -99,7 +100,11 @@ struct Session::State {
         program(*shared),
         parameters(this->options.seed) {
     if (this->options.profile.empty()) this->options.profile = environment("TRIREME_PROFILE");
+    this->options.memory_limit = memory_limit(this->options.memory_limit);
     device = device::make_cpu_device(this->options.threads);
+    if (this->options.memory_limit > 0) {
+      device = std::make_unique<LimitedDevice>(std::move(device), this->options.memory_limit);
+    }
     if (!this->options.profile.empty()) profiler = std::make_unique<runtime::Profiler>();
   }
 
@@ -206,6 +211,7 @@ std::unique_ptr<runtime::Executor> Session::State::make_executor(
 void Session::State::add_preparation(Entry& entry, const compiler::PreparedPlans& plans) {
   const plan::Plan& plan = *plans.preparation;
   entry.preparation = make_executor(plans.preparation, entry.mode);
+  std::int64_t left = options.memory_limit;
   statistics.kernels += static_cast<int>(plan.kernels.size());
   for (const plan::Buffer& buffer : plan.buffers) {
     if (buffer.kind != plan::BufferKind::parameter) continue;
@@ -214,7 +220,9 @@ void Session::State::add_preparation(Entry& entry, const compiler::PreparedPlans
   }
   for (std::size_t i = 0; i < plans.names.size(); ++i) {
     const plan::Buffer& buffer = plan.buffers[static_cast<std::size_t>(plan.fetches[i])];
-    entry.prepared.push_back(Tensor::uninitialized(buffer.dtype, evaluate(buffer.shape, {})));
+    const std::vector<std::int64_t> shape = evaluate(buffer.shape, {});
+    take_from_limit(options.memory_limit, left, buffer.dtype, shape);
+    entry.prepared.push_back(Tensor::uninitialized(buffer.dtype, shape));
     entry.preparation_bindings.fetches.push_back(entry.prepared.back().bytes());
     entry.bindings.parameters[plans.names[i]] = entry.prepared.back().bytes();
   }
@@ -269,6 +277,7 @@ void Session::State::bind(Entry& entry, const Feeds& feeds, const SymbolSizes& s
   }
   entry.last.resize(entry.fetches.size());
   entry.bindings.fetches.resize(entry.fetches.size());
+  std::int64_t left = options.memory_limit;
   for (std::size_t i = 0; i < entry.fetches.size(); ++i) {
     const Value& value = entry.fetches[i];
     if (!is_known(value.shape(), sizes)) {
@@ -276,6 +285,7 @@ void Session::State::bind(Entry& entry, const Feeds& feeds, const SymbolSizes& s
       continue;
     }
     const std::vector<std::int64_t> shape = evaluate(value.shape(), sizes);
+    take_from_limit(options.memory_limit, left, value.dtype(), shape);
     Tensor& result = entry.last[i];
     if (result.shares_memory() || result.dtype() != value.dtype() || result.shape() != shape ||
         result.bytes() == nullptr) {
