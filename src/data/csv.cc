@@ -24,6 +24,7 @@ class CsvReader {
       : text_(without_bom(text)), name_(name), format_(format) {}
 
   int line() const { return line_; }
+  bool at_end() const { return text_.empty(); }
 
   void skip_line() {
     take_to(text_.find_first_of("\r\n"));
@@ -139,7 +140,7 @@ std::string hint_for(const std::vector<std::string>& cells, const CsvFormat& for
 CsvTable parse_csv(std::string_view text, const std::string& name, const CsvFormat& format) {
   check_format(format);
   CsvReader reader(text, name, format);
-  for (int i = 0; i < format.skip_lines; ++i) reader.skip_line();
+  for (int i = 0; i < format.skip_lines && !reader.at_end(); ++i) reader.skip_line();
   CsvTable table;
   table.name = name;
   table.format = format;

@@ -7,7 +7,7 @@
 //   tanh     1.4   subnormal arguments included
 //   sigmoid  2.3
 //   erf      1.2   subnormal arguments included
-//   erfc     3.0
+//   erfc     5.5
 //   sin cos  1.6   up to |x| = 2^40; beyond, some number in [-1, 1]
 //   tan      3.5   up to |x| = 2^40; beyond, some number
 //   atan     1.9   subnormal arguments included

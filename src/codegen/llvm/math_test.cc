@@ -98,7 +98,7 @@ TEST(Maths, WithinTheStatedBounds) {
   EXPECT_LE(sweep(ExprOp::tanh, std::tanh, 0, kInfinity, true).largest, 1.4);
   EXPECT_LE(sweep(ExprOp::sigmoid, sigmoid, 0, kInfinity).largest, 2.3);
   EXPECT_LE(sweep(ExprOp::erf, std::erf, 0, kInfinity, true).largest, 1.2);
-  EXPECT_LE(sweep(ExprOp::erfc, std::erfc, 0, kInfinity).largest, 3.0);
+  EXPECT_LE(sweep(ExprOp::erfc, std::erfc, 0, kInfinity).largest, 5.5);
   EXPECT_LE(sweep(ExprOp::sin, std::sin, 0, 0x1p40f, true).largest, 1.6);
   EXPECT_LE(sweep(ExprOp::cos, std::cos, 0, 0x1p40f, true).largest, 1.6);
   EXPECT_LE(sweep(ExprOp::tan, std::tan, 0, 0x1p40f, true).largest, 3.5);
@@ -112,7 +112,7 @@ TEST(Maths, DenselyWhereItIsHot) {
   EXPECT_LE(sweep(ExprOp::tanh, std::tanh, 0.125f, 10, false, 37).largest, 1.4);
   EXPECT_LE(sweep(ExprOp::log, std::log, 0.5f, 2, false, 37).largest, 1.0);
   EXPECT_LE(sweep(ExprOp::erf, std::erf, 0.125f, 4, false, 37).largest, 1.2);
-  EXPECT_LE(sweep(ExprOp::erfc, std::erfc, 0.125f, 9.5f, false, 37).largest, 3.0);
+  EXPECT_LE(sweep(ExprOp::erfc, std::erfc, 0.125f, 9.5f, false, 37).largest, 5.5);
   EXPECT_LE(sweep(ExprOp::tan, std::tan, 0.125f, 7, false, 37).largest, 3.5);
   EXPECT_LE(sweep(ExprOp::atan, std::atan, 0.125f, 8, false, 37).largest, 1.9);
   EXPECT_LE(sweep(ExprOp::log1p, std::log1p, 0x1p-26f, 4, false, 37).largest, 1.1);
