@@ -9,6 +9,13 @@
 #include <cstring>
 
 namespace trireme {
+
+#ifdef TRIREME_SANITIZED
+
+void report_crashes(const char*) {}
+
+#else
+
 namespace {
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -47,9 +54,6 @@ void on_crash(int signal) {
 }  // namespace
 
 void report_crashes(const char* program) {
-#ifdef TRIREME_SANITIZED
-  static_cast<void>(program);
-#else
   program_name = program;
   void* calls[1];
   ::backtrace(calls, 1);
@@ -61,7 +65,8 @@ void report_crashes(const char* program) {
   action.sa_handler = on_crash;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER | SA_ONSTACK);
   for (const int signal : kSignals) ::sigaction(signal, &action, nullptr);
-#endif
 }
+
+#endif
 
 }  // namespace trireme
