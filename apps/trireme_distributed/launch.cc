@@ -143,6 +143,10 @@ void add_launch(CLI::App& app) {
       ->check(CLI::Range(1, 16));
   command->add_option("--threads", launch.threads, "threads of each trainer (1)");
   command
+      ->add_option("--handlers", launch.handlers,
+                   "threads of each parameter server for requests (as many as processors)")
+      ->check(CLI::Range(0, 1024));
+  command
       ->add_option("--restarts", launch.restarts,
                    "maximum number of restarts of failed processes, in total (10)")
       ->check(CLI::NonNegativeNumber);

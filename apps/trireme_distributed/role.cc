@@ -57,7 +57,7 @@ void run_role(Options& options) {
 }
 
 void run(Options& options) {
-  dist::secure(options.role, options.access);
+  dist::secure(options.role, options.access, options.what);
   options.role.host = dist::own_address("", options.role.host).host;
   options.role.stop = stop_came;
   if (options.own_place) options.role.place = number_of(options.role.name);
@@ -124,6 +124,10 @@ void add_role(CLI::App& app) {
   command->add_option("--trainers", role.trainers, "number of trainers of the job");
   command->add_option("--servers", role.servers, "number of parameter servers of the job");
   command->add_option("--threads", role.threads, "threads of a trainer");
+  command
+      ->add_option("--handlers", role.handlers,
+                   "threads of a server for requests (0: as many as processors)")
+      ->check(CLI::Range(0, 1024));
   command->add_option("--set", role.set, "SECTION.KEY=VALUE, replaces a value of the job")
       ->allow_extra_args(false);
   command->add_option("--output", role.output, "folder of the saved model");

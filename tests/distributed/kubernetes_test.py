@@ -193,9 +193,16 @@ class Manifests(unittest.TestCase):
         secret = of_kind(parts, "Secret")["clicks-credentials"]
         for version in VERSIONS:
             kubernetes_validate.validate(secret, version, strict=True)
-        for name in ("ca.crt", "tls.crt", "tls.key"):
+        for name in ("ca.crt", "tls.crt", "tls.key", "master.key", "server.crt", "trainer.key"):
             with open(os.path.join(keys, name)) as f:
                 self.assertEqual(secret["stringData"][name], f.read())
+        # A pod has the key of its role only.
+        trainer = of_kind(parts, "Job")["clicks-trainers"]["spec"]["template"]["spec"]
+        volume = [v for v in trainer["volumes"] if v["name"] == "credentials"][0]
+        self.assertEqual(volume["secret"]["items"],
+                         [{"key": "ca.crt", "path": "ca.crt"},
+                          {"key": "trainer.crt", "path": "tls.crt"},
+                          {"key": "trainer.key", "path": "tls.key"}])
 
     def test_mistakes(self):
         upper = os.path.join(self.folder, "Clicks_1.toml")

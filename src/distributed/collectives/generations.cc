@@ -69,7 +69,7 @@ Generations::Generations(Store& store, const GenerationOptions& options)
     fail_usage(fmt::format("\"{}\" is no name of a member: no '/', no space, and not empty",
                            options.name));
   }
-  thread_ = std::thread([this] { run(); });
+  if (options_.own_thread) thread_ = std::thread([this] { run(); });
 }
 
 Generations::~Generations() {
@@ -78,7 +78,7 @@ Generations::~Generations() {
     stop_ = true;
   }
   stopped_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Generations::join(const LeaseKeeper& lease) {
@@ -166,7 +166,7 @@ std::optional<Milliseconds> Generations::propose() {
 // Asks each member once per generation.
 bool Generations::all_gone(const std::map<std::string, std::string>& missing) {
   bool all = true;
-  for (const auto& [name, address] : missing) {
+  for (const auto& [name, entry] : missing) {
     {
       const std::lock_guard lock(mutex_);
       const auto known = gone_.find(name);
@@ -175,7 +175,7 @@ bool Generations::all_gone(const std::map<std::string, std::string>& missing) {
         continue;
       }
     }
-    const bool gone = is_gone(address);
+    const bool gone = is_gone(process_of(member_prefix_ + name, entry).address);
     all = all && gone;
     const std::lock_guard lock(mutex_);
     gone_[name] = gone;
@@ -201,25 +201,38 @@ std::vector<Seat> Generations::seats(const std::map<std::string, std::int64_t>& 
 }
 
 void Generations::run() {
-  for (;;) {
-    try {
-      follow();
-    } catch (const Unavailable&) {  // reads everything again
-    } catch (const Error&) {
-      const std::lock_guard lock(mutex_);
-      failure_ = std::current_exception();
-    }
-    if (options_.on_change) options_.on_change();
+  while (follow(kStopPoll)) {
+    if (watch_ != nullptr) continue;
     std::unique_lock lock(mutex_);
-    if (failure_ != nullptr) return;
     if (stopped_.wait_for(lock, kConflictRetryDelay, [this] { return stop_; })) return;
   }
 }
 
-// Until the watch missed an event, or the end.
-void Generations::follow() {
+void Generations::poll() { follow(Milliseconds(0)); }
+
+// Takes changes, or reads everything again without a watch. Returns whether to go on.
+bool Generations::follow(Milliseconds timeout) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stop_ || failure_ != nullptr) return false;
+  }
+  try {
+    if (watch_ == nullptr) read();
+    else take(timeout);
+    return true;
+  } catch (const Unavailable&) {
+    watch_.reset();
+  } catch (const Error&) {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::current_exception();
+  }
+  if (options_.on_change) options_.on_change();
+  return true;
+}
+
+void Generations::read() {
   const Store::Listing listing = store_.list(options_.prefix);
-  const auto watch = store_.watch(options_.prefix, listing.revision + 1);
+  std::unique_ptr<Watch> watch = store_.watch(options_.prefix, listing.revision + 1);
   {
     const std::lock_guard lock(mutex_);
     present_.clear();
@@ -227,17 +240,19 @@ void Generations::follow() {
     answered_ = 0;
     for (const Entry& entry : listing.entries) apply({false, entry});
   }
+  watch_ = std::move(watch);
   if (options_.on_change) options_.on_change();
-  for (;;) {
-    const Events events = watch->wait(kStopPoll);
-    if (events.compacted) return;
-    {
-      const std::lock_guard lock(mutex_);
-      if (stop_) return;
-      for (const Event& event : events.events) apply(event);
-    }
-    if (!events.events.empty() && options_.on_change) options_.on_change();
+}
+
+void Generations::take(Milliseconds timeout) {
+  const Events events = watch_->wait(timeout);
+  if (events.compacted) {
+    watch_.reset();
+  } else {
+    const std::lock_guard lock(mutex_);
+    for (const Event& event : events.events) apply(event);
   }
+  if ((events.compacted || !events.events.empty()) && options_.on_change) options_.on_change();
 }
 
 // The caller holds the mutex.
@@ -273,7 +288,7 @@ void Generations::apply(const Event& event) {
       alive_.erase(name);
     } else {
       unsure_.erase(name);
-      alive_[name] = process_of(key, event.entry.value).address;
+      alive_[name] = event.entry.value;
     }
   }
 }

@@ -16,6 +16,7 @@
 #include <exception>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -49,11 +50,14 @@ struct GenerationOptions {
   // How long to wait for members that are alive by lease and life sign but do not answer.
   Milliseconds settle{500};
   std::function<void()> on_change =
-      {};  // called by a separate thread; must not destroy this object
+      {};  // called by the thread that follows the store; must not destroy this object
+  // Whether a separate thread follows the store. Otherwise one thread calls poll(), which can do so
+  // for many members.
+  bool own_thread = true;
 };
 
-// The view and the actions of one member. A separate thread follows the store. Thread-safe.
-// Functions that use the store may throw Unavailable.
+// The view and the actions of one member. Thread-safe. Functions that use the store may throw
+// Unavailable.
 class Generations {
  public:
   using Clock = std::chrono::steady_clock;
@@ -72,10 +76,15 @@ class Generations {
   // generation may continue without new members. New members may not replace them while any of them
   // is alive, because that would drop their progress.
   std::optional<Milliseconds> propose();
+  // Without a separate thread: takes the changes of the store so far. Does not throw; what the
+  // store does not answer is read at the next call.
+  void poll();
 
  private:
   void run();
-  void follow();
+  bool follow(Milliseconds timeout);
+  void read();
+  void take(Milliseconds timeout);
   void apply(const Event& event);
   Condition still_current() const;
   std::string next_prefix(std::int64_t number) const;
@@ -91,12 +100,13 @@ class Generations {
   Generation current_;
   std::int64_t revision_ = 0;                              // that wrote the generation
   std::map<std::int64_t, std::set<std::string>> present_;  // by number: the ready members
-  std::map<std::string, std::string> alive_;   // addresses of life signs by name, with leases
+  std::map<std::string, std::string> alive_;   // entries of processes by name, with leases
   std::map<std::string, std::string> unsure_;  // of current members whose leases expired
   std::map<std::string, bool> gone_;           // of those asked for the next generation
   std::int64_t answered_ = 0;                  // number
   Clock::time_point answered_at_;
-  std::exception_ptr failure_;  // of the thread, which has ended
+  std::exception_ptr failure_;    // of the thread that follows the store, which does so no more
+  std::unique_ptr<Watch> watch_;  // of that thread
   std::thread thread_;
 };
 

@@ -79,6 +79,54 @@ TEST(Generations, MoreMembersThanOneTransactionCompares) {
   EXPECT_EQ(all[0]->generations.current().members.size(), kMembers - 10);
 }
 
+// One thread follows the store for all of them. TRIREME_MEMBERS: their number; 1,000 take long
+// under sanitizers.
+TEST(Generations, ManyMembersLoseTenAndFormAgain) {
+  constexpr std::size_t kLost = 10;
+  const char* const asked = std::getenv("TRIREME_MEMBERS");
+  const std::size_t count = asked != nullptr ? std::stoul(asked) : 250;
+  const auto store = make_memory_store();
+  const LeaseKeeper most(*store, {.seconds = 600});
+  std::optional<LeaseKeeper> lost(std::in_place, *store, LeaseOptions{.seconds = 600});
+  std::vector<std::unique_ptr<Generations>> members;
+  const auto lease_of = [&](std::size_t i) -> const LeaseKeeper& {
+    return i < kLost ? *lost : most;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    members.push_back(std::make_unique<Generations>(
+        *store, GenerationOptions{.prefix = "ring/",
+                                  .name = "member_" + std::to_string(i),
+                                  .settle = Milliseconds(50),
+                                  .own_thread = false}));
+    members.back()->join(lease_of(i));
+  }
+  const auto form = [&](std::size_t first, std::int64_t number) {
+    const auto poll = [&] {
+      for (std::size_t i = first; i < count; ++i) members[i]->poll();
+    };
+    poll();
+    for (std::size_t i = first; i < count; ++i) members[i]->answer(lease_of(i));
+    EXPECT_TRUE(wait_until([&] {
+      poll();
+      if (members[first]->current().number < number) members[first]->propose();
+      return members.back()->current().number == number;
+    }));
+    poll();
+    const Generation formed = members[first]->current();
+    EXPECT_EQ(formed.members.size(), count - first);
+    for (std::size_t i = first; i < count; ++i) {
+      EXPECT_EQ(formed.members.at(i - first).name, "member_" + std::to_string(i));
+      EXPECT_EQ(members[i]->current().number, number);
+    }
+    EXPECT_EQ(text_of(members.back()->current()), text_of(formed));
+  };
+  form(0, 1);
+  lost.reset();
+  for (std::size_t i = 0; i < kLost; ++i) members[i].reset();
+  form(kLost, 2);
+  std::printf("members that formed a group, lost %zu and formed it again: %zu\n", kLost, count);
+}
+
 TEST(Generations, WhoIsDeadIsNotWaitedForLong) {
   const auto store = make_memory_store();
   Party anna(*store, "anna"), berta(*store, "berta"), carla(*store, "carla");

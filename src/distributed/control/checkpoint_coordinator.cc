@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "base/error.h"
 #include "distributed/control/last_checkpoint.h"
 
@@ -21,12 +23,13 @@ void CheckpointCoordinator::lead(const std::function<void(const Leadership&)>& b
                                  const std::function<void()>& poll) try {
   const std::optional<Leadership> now = master_.leadership();
   if (!now) return leadership_.reset();
-  if (!leadership_ || leadership_->epoch != now->epoch) {
+  if (!leadership_ || leadership_->epoch != now->epoch || in_doubt_) {
     leadership_.reset();
     draining_.reset();
-    next_ = Clock::now() + every();
+    if (std::exchange(last_epoch_, now->epoch) != now->epoch) next_ = Clock::now() + every();
     begin(*now);
     leadership_ = now;
+    in_doubt_ = false;
   }
   last_ = read_last_or_go_on();
   poll();
@@ -45,10 +48,18 @@ void CheckpointCoordinator::report_trouble(const std::string& why) {
   say("tries again: " + why);
 }
 
-void CheckpointCoordinator::put(std::vector<Action> actions) {
-  if (!store_.commit({.when = {leadership_->guard}, .then = std::move(actions)}).succeeded) {
-    throw Deposed();
+std::int64_t CheckpointCoordinator::put(std::vector<Action> actions,
+                                        std::vector<Condition> conditions) {
+  conditions.push_back(leadership_->guard);
+  in_doubt_ = true;
+  const Outcome outcome =
+      store_.commit({.when = std::move(conditions), .then = std::move(actions)});
+  if (!outcome.succeeded) {
+    fail_refused(store_, leadership_->guard,
+                 "the state of the job is not as it was read: it is read again");
   }
+  in_doubt_ = false;
+  return outcome.revision;
 }
 
 checkpoint::Catalog CheckpointCoordinator::catalog() {

@@ -41,15 +41,18 @@ class CheckpointCoordinator {
   CheckpointCoordinator(Store& store, Master& master, const CheckpointCoordinatorOptions& options)
       : store_(store), master_(master), options_(options) {}
 
-  // Call it repeatedly. If this master leads, it calls `poll`; when a leadership of it begins, it
-  // calls `begin` before. Unreachable servers are reported and tried again at the next call.
+  // Call it repeatedly. If this master leads, it calls `poll`; when a leadership of it begins, or
+  // it does not know whether a put() happened, it calls `begin` before. Unreachable servers are
+  // reported and tried again at the next call.
   // Errors: those that no later call can fix.
   void lead(const std::function<void(const Leadership&)>& begin, const std::function<void()>& poll);
 
   // --- For `poll`
   std::uint64_t epoch() const { return leadership_->epoch; }
-  // Changes the store if this master still leads. Errors: Deposed.
-  void put(std::vector<Action> actions);
+  // Changes the store if this master still leads and the conditions hold. Returns the revision. If
+  // a condition does not hold, or the answer is lost, lead() calls `begin` again: the change may
+  // have happened, so everything is read as by the next leader. Errors: Deposed; Unavailable.
+  std::int64_t put(std::vector<Action> actions, std::vector<Condition> conditions = {});
   checkpoint::Catalog catalog();
 
   // Returns the newest checkpoint that `whole` accepts, and its id; 0 and an empty cut, the start,
@@ -98,6 +101,8 @@ class CheckpointCoordinator {
   Master& master_;
   const CheckpointCoordinatorOptions options_;
   std::optional<Leadership> leadership_;  // the current one
+  std::uint64_t last_epoch_ = 0;          // of the current or the previous one
+  bool in_doubt_ = false;                 // whether the last put() happened
   Clock::time_point next_ = {};
   std::string trouble_;  // the last reported problem, and when
   Clock::time_point troubled_at_ = {};

@@ -39,16 +39,35 @@ void GroupControl::poll_as_leader() {
   const std::int64_t founded = founded_in(store_.get(founded_key(options_.prefix)));
   if (founded > start_.generation) return start(founded);
   if (start_.generation == 0) return;  // no group yet
-  if (!checkpoints_.draining()) asked_.reset();
+  if (!checkpoints_.draining()) withdraw();
   checkpoints_.poll(start_.rollbacks,
                     [this](const QueueState& queue, bool over) { return save(queue, over); });
 }
 
-// Removes the rest of the previous leader.
+// Continues from the store: after another leader, or after a change of this one that it does not
+// know to have happened.
 void GroupControl::begin() {
-  start_ = read_start(store_, options_.prefix);
+  const std::optional<Entry> entry = store_.get(start_key(options_.prefix));
+  start_ = entry ? group_start_of(entry->value) : GroupStart();
+  start_revision_ = entry ? entry->modified : 0;
   asked_.reset();
+  order_out_ = true;
   if (start_.generation > 0) master_.go_on(start_.rollbacks);
+}
+
+// The order of a checkpoint that was given up is no order any more.
+void GroupControl::withdraw() {
+  asked_.reset();
+  if (!order_out_) return;
+  put({Erase{save_key(options_.prefix)}});
+  order_out_ = false;
+}
+
+// Changes the store if the start there is the one that this master knows. So a change whose answer
+// was lost cannot happen after a later start.
+std::int64_t GroupControl::put(std::vector<Action> actions) {
+  return checkpoints_.put(std::move(actions),
+                          {unmodified(start_key(options_.prefix), start_revision_)});
 }
 
 // Members wait until they get the start; if a leader fails before, the next one writes it.
@@ -61,9 +80,12 @@ void GroupControl::start(std::int64_t generation) {
       });
   if (!master_.restore(snapshot.queue)) throw Deposed();
   const bool first = start_.generation == 0;
-  start_ = {generation, start_.rollbacks + 1, id, static_cast<std::int64_t>(snapshot.updates)};
-  checkpoints_.put(
-      {Put{start_key(options_.prefix), text_of(start_)}, Erase{save_key(options_.prefix)}});
+  const GroupStart next{generation, start_.rollbacks + 1, id,
+                        static_cast<std::int64_t>(snapshot.updates)};
+  start_revision_ =
+      put({Put{start_key(options_.prefix), text_of(next)}, Erase{save_key(options_.prefix)}});
+  start_ = next;
+  order_out_ = false;
   master_.go_on(start_.rollbacks);
   if (!first || id > 0) {
     checkpoints_.say(fmt::format("the trainers went back to epoch {} with {} tasks done",
@@ -77,7 +99,8 @@ bool GroupControl::save(const QueueState& queue, bool over) {
   if (!asked_) {
     asked_ = checkpoints_.catalog().begin(/*delta=*/false);
     asked_at_ = Clock::now();
-    checkpoints_.put({Put{save_key(options_.prefix), text_of(SaveOrder{*asked_})}});
+    order_out_ = true;
+    put({Put{save_key(options_.prefix), text_of(SaveOrder{*asked_})}});
     return false;
   }
   const std::optional<Entry> entry = store_.get(saved_key(options_.prefix));
@@ -88,7 +111,8 @@ bool GroupControl::save(const QueueState& queue, bool over) {
 }
 
 bool GroupControl::commit(const GroupSaved& saved, const QueueState& queue, bool over) {
-  checkpoints_.put({Erase{save_key(options_.prefix)}});
+  put({Erase{save_key(options_.prefix)}});
+  order_out_ = false;
   if (!saved.problem.empty()) fail_io(saved.problem);
   checkpoint::Manifest manifest;
   manifest.id = asked_->id;

@@ -28,6 +28,8 @@ class GroupControl {
   using Clock = std::chrono::steady_clock;
   void begin();
   void poll_as_leader();
+  void withdraw();
+  std::int64_t put(std::vector<Action> actions);
   void start(std::int64_t generation);
   bool save(const QueueState& queue, bool over);
   bool commit(const GroupSaved& saved, const QueueState& queue, bool over);
@@ -36,7 +38,9 @@ class GroupControl {
   Master& master_;
   const CheckpointCoordinatorOptions options_;
   CheckpointCoordinator checkpoints_;
-  GroupStart start_;  // the last one
+  GroupStart start_;                 // the last one, as the store has it
+  std::int64_t start_revision_ = 0;  // that wrote it; 0: none
+  bool order_out_ = false;           // the store may have an order to save
   std::optional<checkpoint::Begun> asked_;
   Clock::time_point asked_at_ = {};
 };

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.h"
+#include "distributed/control/leader_keys.h"
 #include "distributed/coordination/process_registry.h"
 #include "distributed/server/spread.h"
 
@@ -15,22 +15,6 @@ namespace {
 constexpr Milliseconds kLongest{600000};  // in which a server saves or loads all it has
 constexpr Milliseconds kShort{5000};      // the same of what takes no time
 constexpr Milliseconds kPublished{500};   // between two words on tasks that are over
-
-std::string rolling_key(const std::string& prefix) { return prefix + "rolling-back"; }
-
-// The current move of the leader, so that the next leader can finish it: a SlotMove, or "servers
-// 3".
-std::string moving_key(const std::string& prefix) { return prefix + "moving"; }
-
-// The map after the move.
-SlotMap after(const SlotMap& map, const std::string& moving) {
-  if (!moving.starts_with("servers ")) {
-    const SlotMove move = slot_move_of(moving);
-    return map.moved(move.first, move.last, move.to);
-  }
-  const int servers = std::stoi(moving.substr(8));
-  return servers > map.servers() ? map.moved(0, 0, servers - 1) : map.moved_to(servers);
-}
 
 // The tasks that are fully trained, or never will be.
 TasksOver completed_tasks(const QueueState& queue) {
@@ -84,12 +68,12 @@ void JobControl::poll() {
 void JobControl::poll_as_leader() {
   if (view_.rollbacks == 0 && checkpoints_.ending()) return checkpoints_.validate_before_start();
   const int now = view_.servers.map.version() == 0 ? options_.servers : view_.servers.map.servers();
-  const auto addresses = servers(now);
-  if (!addresses) return;
-  if (!placed_ || *addresses != view_.servers.addresses) return roll_back(*addresses);
+  const std::optional<Servers> present = servers(now);
+  if (!present) return;
+  if (!placed_ || *present != published_servers()) return roll_back(*present);
   if (options_.synchronous) {
     const std::vector<std::string> members = trainers();
-    if (members != view_.members) regroup(members);
+    if (regroup_due_ || members != view_.members) regroup(members);
   }
   grow_old();
   publish_completed();
@@ -98,37 +82,53 @@ void JobControl::poll_as_leader() {
                     [this](const QueueState& queue, bool over) { return save(queue, over); });
 }
 
-// Finishes the work of the previous leader.
+// Continues from the store: after another leader, or after a change of this one that it does not
+// know to have happened.
 void JobControl::begin(const Leadership& leadership) {
-  const std::optional<JobView> view = read_job_view(store_, options_.prefix);
-  const bool half_done = store_.get(rolling_key(options_.prefix)).has_value();
-  placed_ = view.has_value() && !half_done;
+  const std::string view = view_key(options_.prefix);
+  const Outcome outcome = store_.commit({.then = {Get{view}, Get{rolling_key(options_.prefix)},
+                                                  Get{leftovers_key(options_.prefix)}}});
+  const std::vector<Entry>& found = outcome.got.at(0);
+  view_ = found.empty() ? JobView{} : job_view_of(found[0].value);
+  view_revision_ = found.empty() ? 0 : found[0].modified;
+  placed_ = !found.empty() && outcome.got.at(1).empty();
+  leftovers_ = leftovers_noted_ = !outcome.got.at(2).empty();
+  regroup_due_ = options_.synchronous;
+  balance_known_ = false;
   ticks_published_ = false;
   completed_published_.reset();
-  view_ = view.value_or(JobView{});
   moving_.reset();
   saved_ = 0;
   publisher_.begin();
-  server_clients_.aim(view_.servers.addresses, leadership.epoch);
+  aim(published_servers(), leadership.epoch);
   if (placed_) master_.go_on(view_.rollbacks);
 }
 
-std::optional<std::vector<std::string>> JobControl::servers(int count) {
-  std::vector<std::string> addresses(static_cast<std::size_t>(count));
+std::optional<JobControl::Servers> JobControl::servers(int count) {
+  const auto size = static_cast<std::size_t>(count);
+  Servers found{std::vector<std::string>(size), std::vector<std::int64_t>(size)};
   for (const ProcessEntry& server : ProcessRegistry(store_, options_.prefix).list("server")) {
     const auto place = static_cast<std::size_t>(server.place.value_or(count));
-    if (place < addresses.size()) addresses[place] = server.address;
+    if (place >= size) continue;
+    found.addresses[place] = server.address;
+    found.instances[place] = server.instance;
   }
-  for (const std::string& address : addresses) {
+  for (const std::string& address : found.addresses) {
     if (address.empty()) return std::nullopt;
   }
-  return addresses;
+  return found;
+}
+
+void JobControl::aim(const Servers& servers, std::uint64_t epoch) {
+  aimed_ = servers;
+  server_clients_.aim(servers.addresses, epoch);
 }
 
 bool JobControl::gone(std::size_t place, const std::string& address) {
   try {
     for (const ProcessEntry& server : ProcessRegistry(store_, options_.prefix).list("server")) {
-      if (server.place == static_cast<int>(place)) return server.address != address;
+      if (server.place != static_cast<int>(place)) continue;
+      return server.address != address || server.instance != aimed_.instances.at(place);
     }
     return true;
   } catch (const Unavailable&) {  // of the store, which then says nothing of the server
@@ -144,64 +144,81 @@ std::vector<std::string> JobControl::trainers() {
   return names;
 }
 
+// Changes the store if the view there is the one that this master knows. So a change whose answer
+// was lost cannot happen after a later view.
+void JobControl::put(std::vector<Action> actions) {
+  checkpoints_.put(std::move(actions), {unmodified(view_key(options_.prefix), view_revision_)});
+}
+
 // Publishes the view if this master still leads.
-void JobControl::publish(std::vector<Action> more) {
-  more.push_back(Put{view_key(options_.prefix), text_of(view_)});
-  checkpoints_.put(std::move(more));
+void JobControl::publish(JobView next, std::vector<Action> more) {
+  const std::string key = view_key(options_.prefix);
+  more.push_back(Put{key, text_of(next)});
+  view_revision_ = checkpoints_.put(std::move(more), {unmodified(key, view_revision_)});
+  view_ = std::move(next);
 }
 
 // --- Going back
 
-void JobControl::roll_back(const std::vector<std::string>& addresses) {
+// Slots of an unfinished move are loaded at their destination, but dense parameters stay on the
+// present number of servers.
+SlotMap JobControl::map_to_load() {
+  const SlotMap& map = view_.servers.map;
+  if (map.version() == 0) return SlotMap::balanced(options_.servers);
+  const std::optional<Entry> half = store_.get(moving_key(options_.prefix));
+  if (!half) return map;
+  if (servers_of(half->value)) return map.moved(0, 0, 0).moved(0, 0, 0);
+  return map_after(map, half->value);
+}
+
+void JobControl::roll_back(const Servers& servers) {
   const auto start = Clock::now();
   const std::string rolling = rolling_key(options_.prefix);
-  checkpoints_.put({Put{rolling, "1"}});
+  put({Put{rolling, "1"}});
   placed_ = false;
   completed_published_.reset();
   publisher_.start_anew();
   checkpoints_.drop();
   const bool first = view_.servers.map.version() == 0;
-  // Slots of an unfinished move are loaded at their destination, but dense parameters stay on the
-  // present number of servers.
-  if (const std::optional<Entry> half = store_.get(moving_key(options_.prefix))) {
-    SlotMap& map = view_.servers.map;
-    map = half->value.starts_with("servers ") ? map.moved(0, 0, 0).moved(0, 0, 0)
-                                              : after(map, half->value);
-  }
   moving_.reset();
-  view_.servers.addresses = addresses;
-  if (first) view_.servers.map = SlotMap::balanced(options_.servers);
-  server_clients_.aim(addresses, checkpoints_.epoch());
-  server_clients_.set_map(view_.servers.map);
-  ++view_.generation;
-  server_clients_.set_members(view_.generation, 0);  // from here on nothing of before is taken
-  const auto [id, snapshot] = checkpoints_.newest(
-      view_.rollbacks == 0, [this](checkpoint::Catalog&, std::int64_t checkpoint,
-                                   const JobSnapshot& what) { return load(checkpoint, what); });
-  if (id == 0) load(0, {});
-  ++view_.rollbacks;
-  view_.step = 0;
-  view_.updates = snapshot.updates;
-  view_.members = options_.synchronous ? trainers() : std::vector<std::string>();
-  server_clients_.set_members(view_.generation, view_.members.size());
+  JobView next = view_;
+  next.servers = {map_to_load(), servers.addresses};
+  next.instances = servers.instances;
+  aim(servers, checkpoints_.epoch());
+  server_clients_.set_map(next.servers.map);
+  next.generation = next_generation();
+  server_clients_.set_members(next.generation, 0);  // from here on nothing of before is taken
+  const int places = std::max(next.servers.map.servers(), 1);
+  const auto [id, snapshot] =
+      checkpoints_.newest(view_.rollbacks == 0,
+                          [&](checkpoint::Catalog&, std::int64_t checkpoint,
+                              const JobSnapshot& what) { return load(checkpoint, what, places); });
+  if (id == 0) load(0, {}, places);
+  ++next.rollbacks;
+  next.step = 0;
+  next.updates = snapshot.updates;
+  next.members = options_.synchronous ? trainers() : std::vector<std::string>();
+  server_clients_.set_members(next.generation, next.members.size());
   if (!master_.restore(snapshot.queue)) throw Deposed();
-  view_.ticks = snapshot.ticks;
-  view_.ticks_seen = ticks_at(snapshot.queue);
+  next.ticks = snapshot.ticks;
+  next.ticks_seen = ticks_at(snapshot.queue);
   ticks_published_ = false;
-  publish({Erase{rolling}, Erase{moving_key(options_.prefix)}});
+  publish(std::move(next), {Erase{rolling}, Erase{moving_key(options_.prefix)},
+                            Erase{leftovers_key(options_.prefix)}});
+  leftovers_ = leftovers_noted_ = regroup_due_ = balance_known_ = false;
   placed_ = true;
   master_.go_on(view_.rollbacks);
   if (!first || snapshot.queue.epoch > 0) {
     checkpoints_.say(fmt::format("{} servers went back to epoch {} with {} tasks done, in {:.2f} s",
-                                 addresses.size(), std::max<std::int64_t>(snapshot.queue.epoch, 1),
+                                 servers.addresses.size(),
+                                 std::max<std::int64_t>(snapshot.queue.epoch, 1),
                                  snapshot.queue.done.size(), seconds_since(start)));
   }
 }
 
 // Whether all servers succeeded.
-bool JobControl::load(std::int64_t checkpoint, const JobSnapshot& snapshot) {
-  const auto blocks =
-      blocks_by_server(snapshot.declared.dense, std::max(view_.servers.map.servers(), 1));
+bool JobControl::load(std::int64_t checkpoint, const JobSnapshot& snapshot, int servers) {
+  const auto blocks = blocks_by_server(snapshot.declared.dense, servers);
   const std::vector<Frame> answers = server_clients_.ask_all(
       [&](std::size_t server) {
         LoadOrder what{checkpoint, snapshot.updates, snapshot.ticks, snapshot.declared};
@@ -217,125 +234,6 @@ bool JobControl::load(std::int64_t checkpoint, const JobSnapshot& snapshot) {
     whole = false;
   }
   return whole;
-}
-
-// --- Changes of the number of servers
-
-int JobControl::wanted_servers() {
-  const std::optional<Entry> wanted = store_.get(wanted_servers_key(options_.prefix));
-  const int now = view_.servers.map.servers();
-  int servers = 0;
-  if (wanted) {
-    const std::string& text = wanted->value;
-    std::from_chars(text.data(), text.data() + text.size(), servers);
-  }
-  return servers < 1 ? now : std::min(servers, kMaxServers);
-}
-
-// One step towards the wanted number of servers. Returns whether there was one.
-bool JobControl::reshard() {
-  if (const std::optional<Entry> half = store_.get(moving_key(options_.prefix))) {
-    if (half->value.starts_with("servers ")) change_servers(std::stoi(half->value.substr(8)));
-    else move(slot_move_of(half->value));
-    return true;
-  }
-  if (checkpoints_.ending())
-    return false;  // the next servers take up what there is, however many they are
-  const int wanted = wanted_servers(), now = view_.servers.map.servers();
-  if (wanted == now && !moving_) return false;
-  if (wanted > now && !servers(wanted)) return false;  // the new ones are not there yet
-  if (!moving_) moving_.emplace(options_.move_bytes / 4);
-  if (Clock::now() < moving_->next) return true;
-  if (wanted > now) {
-    change_servers(wanted);
-  } else if (const auto next = mover_.next(view_.servers.map, wanted, moving_->bytes)) {
-    move(*next);
-  } else {
-    if (wanted < now) change_servers(wanted);
-    report_moves(wanted);
-    moving_.reset();
-    return true;
-  }
-  // Trainers continue for as long as slots were refused.
-  moving_->next =
-      Clock::now() + std::chrono::microseconds(static_cast<std::int64_t>(1e6 * moving_->last));
-  return true;
-}
-
-void JobControl::report_moves(int servers) {
-  const std::uint64_t rows = std::max<std::uint64_t>(server_clients_.rows(), 1);
-  checkpoints_.say(fmt::format(
-      "{} servers: {} slots moved, with {:.1f}% of the rows, in {} moves and {:.2f} s; "
-      "none was refused for more than {:.0f} ms",
-      servers, moving_->slots, 100 * static_cast<double>(moving_->rows) / static_cast<double>(rows),
-      moving_->moves, seconds_since(moving_->since), 1e3 * moving_->longest));
-}
-
-void JobControl::intend(const std::string& what) {
-  checkpoints_.put({Put{moving_key(options_.prefix), what}});
-}
-
-void JobControl::move(const SlotMove& move) {
-  const SlotMap next = view_.servers.map.moved(move.first, move.last, move.to);
-  intend(text_of(move));
-  const auto start = Clock::now();
-  std::uint64_t rows = 0;
-  if (!mover_.has_arrived(move, next)) {
-    mover_.prepare(move);
-    rows = mover_.copy(move, next);
-  }
-  server_clients_.set_map(next);
-  publish_map(next, {Erase{moving_key(options_.prefix)}}, next.servers());
-  if (moving_) {
-    moving_->last = seconds_since(start);
-    moving_->longest = std::max(moving_->longest, moving_->last);
-    moving_->slots += move.last - move.first;
-    moving_->rows += rows;
-    ++moving_->moves;
-    moving_->bytes = next_bytes(moving_->bytes, moving_->last, options_.move_bytes);
-  }
-  mover_.drop(move);
-}
-
-// The number of servers with dense parameters. Servers that end have no slots any more; new ones
-// have none yet.
-void JobControl::change_servers(int servers) {
-  const int before = view_.servers.map.servers();
-  const auto addresses = this->servers(std::max(servers, before));
-  if (!addresses) throw Unavailable("a parameter server is gone");
-  const std::string what = fmt::format("servers {}", servers);
-  intend(what);
-  server_clients_.aim(*addresses, checkpoints_.epoch());
-  // New servers accept pushes of this generation, as the others do, and their tables start with the
-  // clock of the others.
-  if (servers > before) {
-    server_clients_.set_members(view_.generation, view_.members.size());
-    publish_ticks();
-    publish_completed(/*at_once=*/true);
-  }
-  const SlotMap next = after(view_.servers.map, what);
-  const auto start = Clock::now();
-  mover_.move_dense(before, next);
-  view_.servers.addresses.assign(addresses->begin(), addresses->begin() + servers);
-  std::vector<Action> more = {Erase{moving_key(options_.prefix)}};
-  for (int place = servers; place < before; ++place) {
-    more.push_back(Put{drained_key(options_.prefix, place), "1"});
-  }
-  for (int place = before; place < servers; ++place) {
-    more.push_back(Erase{drained_key(options_.prefix, place)});
-  }
-  publish_map(next, std::move(more), before);
-  server_clients_.aim(view_.servers.addresses, checkpoints_.epoch());
-  mover_.drop_dense(before, servers);
-  if (moving_) moving_->longest = std::max(moving_->longest, moving_->last = seconds_since(start));
-}
-
-// With a new map, synchronous steps begin a new generation. Both are published at once: if the
-// leader fails before, the next one repeats all. `known`: the number of earlier servers.
-void JobControl::publish_map(const SlotMap& map, std::vector<Action> more, int known) {
-  view_.servers.map = map;
-  if (options_.synchronous) begin_generation(view_.members, known);
-  publish(std::move(more));
 }
 
 // --- Aging of rows
@@ -364,10 +262,11 @@ std::int64_t JobControl::ticks_at(const QueueState& queue) const {
 void JobControl::grow_old() {
   if (!options_.ageing) return;
   if (const std::int64_t due = ticks_due(); due > view_.ticks_seen) {
-    view_.ticks += due - view_.ticks_seen;
-    view_.ticks_seen = due;
+    JobView next = view_;
+    next.ticks += due - view_.ticks_seen;
+    next.ticks_seen = due;
     ticks_published_ = false;
-    publish();
+    publish(std::move(next));
   }
   if (!ticks_published_) publish_ticks();
 }
@@ -416,23 +315,37 @@ void JobControl::publish_completed(bool at_once) {
 
 // --- Synchronous steps
 
+// A generation that neither servers nor trainers know. Servers may know a later one than the view:
+// an earlier leader failed before it published that.
+std::uint32_t JobControl::next_generation() {
+  last_generation_ =
+      std::max({view_.generation, last_generation_, server_clients_.generation()}) + 1;
+  return last_generation_;
+}
+
 // No member is in a step of the new generation before it is published, so servers do not change
-// meanwhile. New servers continue from the step of the others.
-void JobControl::begin_generation(const std::vector<std::string>& members, int known) {
-  ++view_.generation;
-  server_clients_.set_members(view_.generation, members.size());
+// meanwhile. New servers continue from the step of the others. From the first order on until the
+// view is published, servers refuse the members of the published generation: if an error comes in
+// between, another generation is due.
+void JobControl::begin_generation(JobView& next, const std::vector<std::string>& members,
+                                  int known) {
+  regroup_due_ = true;
+  next.generation = next_generation();
+  next.members = members;
+  server_clients_.set_members(next.generation, members.size());
   const ServerClients::Progress progress = server_clients_.progress(known);
   for (int server = known; server < server_clients_.servers(); ++server) {
-    server_clients_.begin_at(server, view_.generation, members.size(), progress);
+    server_clients_.begin_at(server, next.generation, members.size(), progress);
   }
-  view_.step = progress.step;
-  view_.updates = progress.updates;
-  view_.members = members;
+  next.step = progress.step;
+  next.updates = progress.updates;
 }
 
 void JobControl::regroup(const std::vector<std::string>& members) {
-  begin_generation(members, server_clients_.servers());
-  publish();
+  JobView next = view_;
+  begin_generation(next, members, server_clients_.servers());
+  publish(std::move(next));
+  regroup_due_ = false;
 }
 
 // --- Checkpoints

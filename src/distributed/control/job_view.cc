@@ -1,6 +1,7 @@
 #include "distributed/control/job_view.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <sstream>
@@ -42,11 +43,11 @@ std::optional<std::uint32_t> JobView::rank_of(const std::string& name) const {
   return static_cast<std::uint32_t>(found - members.begin());
 }
 
-// Three lines, followed by the bytes of the map.
+// Four lines, followed by the bytes of the map.
 std::string text_of(const JobView& view) {
-  return fmt::format("{}\n{} {} {} {} {} {}\n{}\n", joined(view.servers.addresses), view.generation,
-                     view.rollbacks, view.step, view.updates, view.ticks, view.ticks_seen,
-                     joined(view.members)) +
+  return fmt::format("{}\n{}\n{} {} {} {} {} {}\n{}\n", joined(view.servers.addresses),
+                     fmt::join(view.instances, " "), view.generation, view.rollbacks, view.step,
+                     view.updates, view.ticks, view.ticks_seen, joined(view.members)) +
          view.servers.map.to_bytes();
 }
 
@@ -54,6 +55,11 @@ JobView job_view_of(const std::string& text) {
   std::string_view rest = text;
   JobView view;
   view.servers.addresses = words_of(take_line(rest));
+  std::istringstream instances(take_line(rest));
+  for (std::int64_t instance = 0; instances >> instance;) view.instances.push_back(instance);
+  if (!instances.eof() || view.instances.size() != view.servers.addresses.size()) {
+    fail_data("the view of a job lacks the instances of its servers");
+  }
   std::istringstream numbers(take_line(rest));
   std::string more;
   if (!(numbers >> view.generation >> view.rollbacks >> view.step >> view.updates >> view.ticks >>

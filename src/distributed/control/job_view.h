@@ -14,6 +14,7 @@ namespace trireme::distributed {
 
 struct JobView {
   ServerView servers;
+  std::vector<std::int64_t> instances;  // ProcessEntry::instance of each of the servers
   // Of the members, as servers know it: changes with the members (synchronous jobs) and with
   // rollbacks of the servers.
   std::uint32_t generation = 0;

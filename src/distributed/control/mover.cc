@@ -1,6 +1,7 @@
 #include "distributed/control/mover.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -13,8 +14,13 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kMove{20000};      // in which a server answers
-constexpr int kMaxSlots = 512;            // of a move
 constexpr double kTargetRefusal = 0.025;  // seconds for which slots of a move should be refused
+
+int first_misplaced(const SlotMap& map, const SlotMap& goal) {
+  int first = 0;
+  while (first < kSlots && map.owner(first) == goal.owner(first)) ++first;
+  return first;
+}
 
 Frame table_order(Op op, std::uint32_t table) {
   Frame frame = order(op);
@@ -40,6 +46,33 @@ SlotMove slot_move_of(const std::string& text) {
     fail_data("\"" + text + "\" is no move of slots");
   }
   return move;
+}
+
+namespace {
+
+constexpr const char* kServers = "servers ";
+
+}  // namespace
+
+std::string text_of_servers(int servers) { return kServers + std::to_string(servers); }
+
+std::optional<int> servers_of(const std::string& change) {
+  if (!change.starts_with(kServers)) return std::nullopt;
+  const char* const end = change.data() + change.size();
+  int servers = 0;
+  const auto [rest, error] = std::from_chars(change.data() + 8, end, servers);
+  if (error != std::errc() || rest != end || servers < 1 || servers > kMaxServers) {
+    fail_data("\"" + change + "\" is no change of the number of servers");
+  }
+  return servers;
+}
+
+SlotMap map_after(const SlotMap& map, const std::string& change) {
+  if (const std::optional<int> servers = servers_of(change)) {
+    return *servers > map.servers() ? map.moved(0, 0, *servers - 1) : map.moved_to(*servers);
+  }
+  const SlotMove move = slot_move_of(change);
+  return map.moved(move.first, move.last, move.to);
 }
 
 std::uint64_t next_bytes(std::uint64_t bytes, double seconds, std::uint64_t max) {
@@ -78,18 +111,25 @@ Declared Mover::declarations() {
   return together(std::move(all));
 }
 
-std::optional<SlotMove> Mover::next(const SlotMap& map, int servers, std::uint64_t bytes) {
+bool is_balanced(const SlotMap& map, int servers) {
+  return first_misplaced(map, map.moved_to(servers)) == kSlots;
+}
+
+std::optional<SlotMove> Mover::next(const SlotMap& map, int servers, std::uint64_t bytes,
+                                    int max_slots) {
   const SlotMap goal = map.moved_to(servers);
-  int first = 0;
-  while (first < kSlots && map.owner(first) == goal.owner(first)) ++first;
+  const int first = first_misplaced(map, goal);
   if (first == kSlots) return std::nullopt;
   SlotMove move{first, first + 1, map.owner(first), goal.owner(first)};
   int owned = 0;
   for (int slot = 0; slot < kSlots; ++slot) owned += map.owner(slot) == move.from ? 1 : 0;
   const std::string text = ask(move.from, order(Op::statistics)).payload.text();
-  const std::uint64_t of_slot =
-      number_of(text, "memory") / static_cast<std::uint64_t>(std::max(owned, 1)) + 1;
-  const int max = static_cast<int>(std::clamp<std::uint64_t>(bytes / of_slot, 1, kMaxSlots));
+  const bool has_tables = text.find(" memory ") != std::string::npos;  // declared by a trainer
+  const std::uint64_t of_slot = (has_tables ? number_of(text, "memory") : 0) /
+                                    static_cast<std::uint64_t>(std::max(owned, 1)) +
+                                1;
+  const int max = static_cast<int>(std::clamp<std::uint64_t>(
+      bytes / of_slot, 1, static_cast<std::uint64_t>(std::max(max_slots, 1))));
   while (move.last < kSlots && move.last - move.first < max && map.owner(move.last) == move.from &&
          goal.owner(move.last) == move.to) {
     ++move.last;
@@ -101,9 +141,7 @@ void Mover::make_room(const SlotMove& move, std::uint32_t table, const std::stri
   Frame declare = table_order(Op::declare_table, table);
   declare.payload = Payload(declaration);
   ask(move.to, std::move(declare));
-  Frame drop = table_order(Op::drop_slots, table);
-  *drop.payload.extend<SlotRange>(1) = {move.first, move.last};
-  ask(move.to, std::move(drop));
+  drop_slots(move.to, table, {move.first, move.last});
   prepared_.insert(table);
 }
 
@@ -157,9 +195,52 @@ bool Mover::has_arrived(const SlotMove& move, const SlotMap& next) {
 
 void Mover::drop(const SlotMove& move) {
   for (const auto& [table, declaration] : declarations().tables) {
-    Frame drop = table_order(Op::drop_slots, table);
-    *drop.payload.extend<SlotRange>(1) = {move.first, move.last};
-    ask(move.from, std::move(drop));
+    drop_slots(move.from, table, {move.first, move.last});
+  }
+}
+
+void Mover::drop_slots(int server, std::uint32_t table, const SlotRange& slots) {
+  Frame drop = table_order(Op::drop_slots, table);
+  *drop.payload.extend<SlotRange>(1) = slots;
+  ask(server, std::move(drop));
+}
+
+void Mover::drop_leftovers(const SlotMap& map) {
+  std::vector<Declarations> all;
+  for (const Frame& answer :
+       server_clients_.ask_all([](std::size_t) { return order(Op::describe); }, kMove)) {
+    all.push_back(declarations_of(answer.payload.text()));
+  }
+  std::vector<Blocks> blocks = blocks_by_server(together(all).dense, map.servers());
+  blocks.resize(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    drop_other_slots(static_cast<int>(i), all[i].tables, map);
+    drop_other_blocks(static_cast<int>(i), all[i].blocks, blocks[i]);
+  }
+}
+
+void Mover::drop_other_slots(int server, const std::map<std::uint32_t, std::string>& tables,
+                             const SlotMap& map) {
+  for (int first = 0, last = 0; first < kSlots; first = last) {
+    const bool own = map.owner(first) == server;
+    while (last < kSlots && (map.owner(last) == server) == own) ++last;
+    if (own) continue;
+    for (const auto& [table, declaration] : tables) drop_slots(server, table, {first, last});
+  }
+}
+
+void Mover::drop_other_blocks(int server, const Blocks& there, const Blocks& own) {
+  for (const auto& [parameter, numbers] : there) {
+    const auto found = own.find(parameter);
+    const std::set<std::uint32_t> kept = found == own.end()
+                                             ? std::set<std::uint32_t>()
+                                             : std::set(found->second.begin(), found->second.end());
+    for (const std::uint32_t block : numbers) {
+      if (kept.contains(block)) continue;
+      Frame drop = table_order(Op::dense_drop, parameter);
+      drop.header.count = block;
+      ask(server, std::move(drop));
+    }
   }
 }
 

@@ -23,6 +23,16 @@ struct SlotMove {
 std::string text_of(const SlotMove& move);
 SlotMove slot_move_of(const std::string& text);  // Errors: data
 
+// The map after an unfinished change: the text of a SlotMove, or "servers 3" for another number of
+// servers. Errors: data.
+SlotMap map_after(const SlotMap& map, const std::string& change);
+std::string text_of_servers(int servers);
+// The number of servers of such a change; nothing for a SlotMove.
+std::optional<int> servers_of(const std::string& change);
+
+// Whether all slots are in place for this number of servers.
+bool is_balanced(const SlotMap& map, int servers);
+
 // The size of the next move after a move of about `bytes` refused its slots for `seconds`: the size
 // that takes 25 ms by that, because a slow machine or link makes the same move long; at most
 // `max`, at least a 64th of it, and at most twice the last size.
@@ -42,9 +52,9 @@ class Mover {
   explicit Mover(ServerClients& server_clients) : server_clients_(server_clients) {}
 
   Declared declarations();
-  // The next move towards a number of servers: slots of about `bytes`; nothing if all slots are in
-  // place.
-  std::optional<SlotMove> next(const SlotMap& map, int servers, std::uint64_t bytes);
+  // The next move towards a number of servers: slots of about `bytes`, at most `max_slots`; nothing
+  // if all slots are in place.
+  std::optional<SlotMove> next(const SlotMap& map, int servers, std::uint64_t bytes, int max_slots);
 
   // The steps of a move, in this order. Any may be repeated; the next leader repeats all of them.
   // First it removes the rest of an unfinished move.
@@ -64,12 +74,19 @@ class Mover {
   // old servers.
   void drop_dense(int before, int servers);
 
+  // Removes slots and blocks that are not theirs by the map from all servers, which know the map.
+  void drop_leftovers(const SlotMap& map);
+
  private:
   using MovedBlock = std::function<void(const std::function<Frame(Op)>& request, int from, int to)>;
   void for_moved_blocks(int before, int servers, const MovedBlock& each);
   Frame ask(int server, Frame request);
   void make_room(const SlotMove& move, std::uint32_t table, const std::string& declaration);
   std::uint64_t copy_table(const SlotMove& move, std::uint32_t table);
+  void drop_slots(int server, std::uint32_t table, const SlotRange& slots);
+  void drop_other_slots(int server, const std::map<std::uint32_t, std::string>& tables,
+                        const SlotMap& map);
+  void drop_other_blocks(int server, const Blocks& there, const Blocks& own);
 
   ServerClients& server_clients_;
   std::set<std::uint32_t> prepared_;  // tables

@@ -123,6 +123,15 @@ std::uint64_t ServerClients::rows() {
   return rows;
 }
 
+std::uint32_t ServerClients::generation() {
+  std::uint64_t highest = 0;
+  for (const Frame& answer :
+       ask_all([](std::size_t) { return order(Op::statistics); }, kServerReplyTimeout)) {
+    highest = std::max(highest, number_of(answer.payload.text(), "generation"));
+  }
+  return static_cast<std::uint32_t>(highest);
+}
+
 ServerClients::Progress ServerClients::progress(int servers) {
   Progress lowest{UINT64_MAX, UINT64_MAX};
   const std::vector<Frame> answers =

@@ -45,6 +45,8 @@ class ServerClients {
   // A new server continues from there.
   void begin_at(int server, std::uint32_t generation, std::size_t members,
                 const Progress& progress);
+  // The highest generation of members that a server knows.
+  std::uint32_t generation();
   int servers() const { return static_cast<int>(servers_.size()); }
   std::uint64_t rows();  // of all tables on all servers
 

@@ -4,6 +4,8 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
+#include <optional>
 
 #include "base/error.h"
 #include "distributed/checkpoint/restore.h"
@@ -77,14 +79,14 @@ bool ServerKeeper::handle(const Frame& request, Answer& answer) {
 
 // Slots move: the next checkpoint and the next export have them completely.
 void ServerKeeper::forget(const Frame& request) {
-  SparseTable* const table = shard_.table(request.header.table);
-  if (table == nullptr || request.payload.size() < 2 * sizeof(std::int32_t)) return;
+  const std::optional<std::string> table = shard_.table_name(request.header.table);
+  if (!table || request.payload.size() < 2 * sizeof(std::int32_t)) return;
   PayloadReader reader(request.payload);
   const auto first = reader.value<std::int32_t>(), last = reader.value<std::int32_t>();
   if (first < 0 || last < first || last > kSlots) return;
   const std::lock_guard lock(writer_mutex_);
-  writer_.forget(table->options().name, {first, last});
-  exporter_.forget(table->options().name, {first, last});
+  writer_.forget(*table, {first, last});
+  exporter_.forget(*table, {first, last});
 }
 
 void ServerKeeper::run() {
@@ -114,7 +116,9 @@ Frame ServerKeeper::obey(const Frame& request) {
     }
   } catch (const NoSpace& error) {
     return answer_of(request, Code::no_space, error.what());
-  } catch (const Error& error) {
+  } catch (const std::bad_alloc&) {
+    return answer_of(request, Code::failed, "the server has no memory left for this order");
+  } catch (const std::exception& error) {
     return answer_of(request, Code::failed, error.what());
   }
 }

@@ -38,6 +38,26 @@ TEST(LeaseKeeper, KeepsItsLeaseAlive) {
   EXPECT_TRUE(longer.get());
 }
 
+// Fault 20: the time of a lease was counted from the answer of the store. If that came late, the
+// owner believed in a lease that other processes could already take.
+TEST(LeaseKeeper, CountsFromBeforeTheRequest) {
+  class LateStore : public CutStore {
+   public:
+    using CutStore::CutStore;
+    std::int64_t grant(std::int64_t seconds) override {
+      const auto start = Clock::now();
+      const std::int64_t id = CutStore::grant(seconds);
+      std::this_thread::sleep_until(start + std::chrono::seconds(seconds));
+      cut = true;
+      return id;
+    }
+  };
+  const auto store = make_memory_store();
+  LateStore late(*store);
+  const LeaseKeeper keeper(late, {.seconds = 2});
+  EXPECT_TRUE(keeper.lost());
+}
+
 TEST(LeaseKeeper, RevokesItsLease) {
   const auto store = make_memory_store();
   std::int64_t id = 0;

@@ -167,6 +167,7 @@ struct EtcdServer::State {
 
 EtcdServer::EtcdServer(Store& store, const EtcdServerOptions& options)
     : state_(std::make_unique<State>(store, options)) {
+  check_security(options.address, options.security);
   grpc::ServerBuilder builder;
   builder.AddListeningPort(options.address, server_credentials(options.security), &state_->port);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

@@ -18,7 +18,8 @@ struct EtcdServerOptions {
 
 class EtcdServer {
  public:
-  // The store outlives the server. Errors: io if the address is not available.
+  // The store outlives the server. Errors: usage for insufficient security: check_security(); io if
+  // the address is not available.
   EtcdServer(Store& store, const EtcdServerOptions& options);
   ~EtcdServer();  // ends open streams
   int port() const;

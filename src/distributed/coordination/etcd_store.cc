@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -56,17 +57,25 @@ class Attempts {
   std::unique_ptr<grpc::ClientContext> context_;
 };
 
-// The one stream on which a store keeps all its leases.
+// The one stream on which a store keeps all its leases. A thread of its own writes, so that no
+// caller waits for a network that takes nothing.
 class KeepAlives {
  public:
   KeepAlives(const std::shared_ptr<grpc::Channel>& channel, const EtcdOptions& options)
       : method_("/etcdserverpb.Lease/LeaseKeepAlive", channel, true),
         timeout_(options.timeout),
         attempts_(options),
-        thread_([this] { run(); }) {}
+        thread_([this] { run(); }),
+        writer_([this] { write(); }) {}
   ~KeepAlives() {
     attempts_.stop();
     thread_.join();
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    changed_.notify_all();
+    writer_.join();
   }
 
   bool keep(std::int64_t lease) {
@@ -76,7 +85,8 @@ class KeepAlives {
       fail_unavailable();
     const std::uint64_t attempt = attempt_;
     const std::uint64_t asked = ++asked_[lease];
-    if (!stream_->Write({etcd::to_numbers({{etcd::kId, lease}})})) fail_unavailable();
+    requests_.push_back(lease);
+    changed_.notify_all();
     const bool answered = changed_.wait_until(
         lock, until, [&] { return attempt_ != attempt || answers_[lease].count >= asked; });
     if (!answered || attempt_ != attempt) fail_unavailable();
@@ -102,18 +112,39 @@ class KeepAlives {
         ++attempt_;
         asked_.clear();
         answers_.clear();
+        requests_.clear();
       }
       changed_.notify_all();
       Message response;
       while (stream->Read(&response) && take(response.bytes)) {
       }
+      context->TryCancel();  // ends a write, too
       {
-        const std::lock_guard lock(mutex_);
+        std::unique_lock lock(mutex_);
         stream_ = nullptr;
         ++attempt_;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return !writing_; });
       }
-      changed_.notify_all();
       stream->Finish();
+    }
+  }
+
+  // Writes requests in order. The stream exists as long as `writing_`.
+  void write() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return stop_ || (stream_ != nullptr && !requests_.empty()); });
+      if (stop_) return;
+      const std::int64_t lease = requests_.front();
+      requests_.pop_front();
+      ClientStream* const stream = stream_;
+      writing_ = true;
+      lock.unlock();
+      stream->Write({etcd::to_numbers({{etcd::kId, lease}})});  // if it fails, the stream ends
+      lock.lock();
+      writing_ = false;
+      changed_.notify_all();
     }
   }
 
@@ -141,7 +172,9 @@ class KeepAlives {
   std::uint64_t attempt_ = 0;
   std::map<std::int64_t, std::uint64_t> asked_;  // of this stream
   std::map<std::int64_t, Answer> answers_;
-  std::thread thread_;
+  std::deque<std::int64_t> requests_;  // leases to write
+  bool writing_ = false, stop_ = false;
+  std::thread thread_, writer_;
 };
 
 class EtcdWatch : public Watch {
@@ -276,6 +309,7 @@ class EtcdStore : public Store {
 }  // namespace
 
 std::unique_ptr<Store> connect_etcd(const EtcdOptions& options) {
+  check_store_security(options.address, options.security);
   return std::make_unique<EtcdStore>(options);
 }
 

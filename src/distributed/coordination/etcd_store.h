@@ -16,8 +16,9 @@ struct EtcdOptions {
   Security security = {};                  // the token is for our server only
 };
 
-// Does not wait for the server. Reconnects to a restarted server within 2 seconds. Errors of all
-// calls: Unavailable; io if the server refuses the caller.
+// Does not wait for the server. Reconnects to a restarted server within 2 seconds. Errors: usage
+// for insufficient security: check_store_security(). Errors of all calls: Unavailable; io if the
+// server refuses the caller.
 std::unique_ptr<Store> connect_etcd(const EtcdOptions& options);
 
 }  // namespace trireme::distributed

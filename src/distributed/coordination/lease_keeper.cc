@@ -27,10 +27,9 @@ void check_lease_time(std::int64_t seconds) {
 LeaseKeeper::LeaseKeeper(Store& store, const LeaseOptions& options)
     : store_(store),
       options_(checked(options)),
+      heard_(Clock::now()),  // before the request: the lease begins when the store grants it
       id_(store.grant(options.seconds)),
-      heard_(Clock::now()),
-      // Granted a moment ago at most: a part of it is given up for that.
-      safe_until_(heard_ + Milliseconds(std::chrono::seconds(options.seconds)) * 3 / 4),
+      safe_until_(heard_ + std::chrono::seconds(options.seconds)),
       thread_([this] { run(); }) {}
 
 LeaseKeeper::~LeaseKeeper() {

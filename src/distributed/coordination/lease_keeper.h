@@ -54,10 +54,11 @@ class LeaseKeeper {
 
   Store& store_;
   const LeaseOptions options_;
+  Clock::time_point heard_;  // as heard()
   const std::int64_t id_;
+  Clock::time_point safe_until_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  Clock::time_point heard_, safe_until_;
   bool stop_ = false, ended_ = false;
   bool told_ = false;  // whether lost() was reported; used by the thread only
   std::thread thread_;

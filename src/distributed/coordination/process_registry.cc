@@ -118,12 +118,12 @@ std::vector<ProcessEntry> ProcessRegistry::list() {
 
 std::optional<int> ProcessRegistry::claim_place(const std::string& role, int first, int end,
                                                 const LeaseKeeper& lease, const std::string& name) {
-  for (int place = first; place < end; ++place) {
-    const std::optional<Entry> entry = store_.get(place_key(prefix_, role, place));
-    if (entry && entry->lease == lease.id()) return place;
+  const std::map<int, Entry> taken = taken_places(role);
+  for (const auto& [place, entry] : taken) {
+    if (place >= first && place < end && entry.lease == lease.id()) return place;
   }
   for (int place = first; place < end; ++place) {
-    if (claim(role, place, lease, name)) return place;
+    if (!taken.contains(place) && claim(role, place, lease, name)) return place;
   }
   return std::nullopt;
 }
@@ -137,26 +137,31 @@ bool ProcessRegistry::claim(const std::string& role, int place, const LeaseKeepe
   return outcome.succeeded || outcome.got.at(0).at(0).lease == lease.id();
 }
 
-std::vector<int> ProcessRegistry::places(const std::string& role) {
+std::map<int, Entry> ProcessRegistry::taken_places(const std::string& role) {
   const std::string prefix = place_prefix(prefix_, role);
-  std::vector<int> places;
-  for (const Entry& entry : store_.list(prefix).entries) {
+  std::map<int, Entry> taken;
+  for (Entry& entry : store_.list(prefix).entries) {
     const char* const end = entry.key.data() + entry.key.size();
-    const auto [rest, error] =
-        std::from_chars(entry.key.data() + prefix.size(), end, places.emplace_back());
+    int place = 0;
+    const auto [rest, error] = std::from_chars(entry.key.data() + prefix.size(), end, place);
     if (error != std::errc() || rest != end) {
       fail_data("the key " + entry.key + " has no number at its end");
     }
+    taken.emplace(place, std::move(entry));
   }
-  std::sort(places.begin(), places.end());
+  return taken;
+}
+
+std::vector<int> ProcessRegistry::places(const std::string& role) {
+  std::vector<int> places;
+  for (const auto& [place, entry] : taken_places(role)) places.push_back(place);
   return places;
 }
 
 bool ProcessRegistry::all_taken(const std::string& role, int count) {
-  for (int place = 0; place < count; ++place) {
-    if (!store_.get(place_key(prefix_, role, place))) return false;
-  }
-  return true;
+  int taken = 0;
+  for (const int place : places(role)) taken += place >= 0 && place < count ? 1 : 0;
+  return taken == count;
 }
 
 bool ProcessRegistry::forget(const std::string& role, const std::string& name) {

@@ -7,6 +7,7 @@
 // - place/ROLE/2: the name of the process that has this place
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,8 +25,11 @@ struct ProcessEntry {
   std::string metrics = {};       // "127.0.0.1:41234", address of its pages
   std::optional<int> place = {};  // of a parameter server
   std::string address = {};       // for connections of other processes
-  bool active = true;             // takes part in the work of its role
-  std::int64_t joined = 0;        // revision: larger for later ones; set by readers
+  // Of a parameter server: differs between processes, also if one gets the address of another. Its
+  // first lease is such a number.
+  std::int64_t instance = 0;
+  bool active = true;       // takes part in the work of its role
+  std::int64_t joined = 0;  // revision: larger for later ones; set by readers
 
   template <class Visitor>
   void fields(Visitor& visit) {
@@ -37,6 +41,7 @@ struct ProcessEntry {
     visit("metrics", metrics);
     visit("place", place);
     visit("address", address);
+    visit.defaulted("instance", instance);
     visit("active", active);
   }
 };
@@ -82,6 +87,8 @@ class ProcessRegistry {
   bool forget(const std::string& role, const std::string& name);
 
  private:
+  std::map<int, Entry> taken_places(const std::string& role);
+
   Store& store_;
   const std::string prefix_;
 };

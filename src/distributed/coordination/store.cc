@@ -54,8 +54,10 @@ Condition present(const std::string& key) {
   return {key, Condition::Of::created, Condition::Is::not_equal};
 }
 
-Condition unchanged(const Entry& entry) {
-  return {entry.key, Condition::Of::modified, Condition::Is::equal, {}, entry.modified};
+Condition unchanged(const Entry& entry) { return unmodified(entry.key, entry.modified); }
+
+Condition unmodified(const std::string& key, std::int64_t revision) {
+  return {key, Condition::Of::modified, Condition::Is::equal, {}, revision};
 }
 
 Condition is_value(const std::string& key, const std::string& value) {

@@ -48,6 +48,7 @@ struct Condition {
 Condition absent(const std::string& key);
 Condition present(const std::string& key);
 Condition unchanged(const Entry& entry);  // the key is still as it was read
+Condition unmodified(const std::string& key, std::int64_t revision);  // likewise; 0: it is missing
 Condition is_value(const std::string& key, const std::string& value);
 
 // With `prefix`, all keys that begin with `key`.

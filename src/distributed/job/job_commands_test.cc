@@ -53,7 +53,7 @@ TEST_F(JobCommands, Scale) {
                 HasSubstr("the job may have 2 to 4 trainers, so not " + std::to_string(trainers)));
   }
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { scale_job(job_, {.servers = 0}); }),
-              HasSubstr("1 to 256 parameter servers"));
+              HasSubstr("1 to 4096 parameter servers"));
   EXPECT_EQ(wanted(), "4 3");
   put("orders/wanted", "4 0");
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { scale_job(job_, {.servers = 1}); }),

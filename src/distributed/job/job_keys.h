@@ -83,8 +83,10 @@ struct Wanted {
 std::string text_of(const Wanted& wanted);
 Wanted wanted_of(const std::string& key, const std::string& text);
 
+inline constexpr int kMaxProcesses = 4096;  // of a role: as many as a slot map has servers
+
 struct Limits {
-  int min = 1, max = 256;  // trainers
+  int min = 1, max = kMaxProcesses;  // trainers
 };
 std::string text_of(const Limits& limits);
 Limits limits_of(const std::string& key, const std::string& text);
@@ -121,7 +123,5 @@ struct StopReport {
 };
 std::string text_of(const StopReport& report);
 StopReport stop_report_of(const std::string& key, const std::string& text);
-
-inline constexpr int kMaxProcesses = 256;  // of a role
 
 }  // namespace trireme::distributed

@@ -136,11 +136,17 @@ class Manifests {
   }
 
   Json secret() const {
-    const Security keys = read_credentials(launch_.credentials, seconds_since_1970());
+    const std::int64_t now = seconds_since_1970();
+    const Security keys = read_credentials(launch_.credentials, now);
     Json made = head_of("v1", "Secret", "credentials", "credentials");
     made["type"] = "Opaque";
-    made["stringData"] = {
-        {"ca.crt", keys.authority}, {"tls.crt", keys.certificate}, {"tls.key", keys.key}};
+    Json data = {{"ca.crt", keys.authority}, {"tls.crt", keys.certificate}, {"tls.key", keys.key}};
+    for (const std::string role : kRoles) {  // those for everything, if the folder has no others
+      const Security own = read_credentials(launch_.credentials, now, role);
+      data[role + ".crt"] = own.certificate;
+      data[role + ".key"] = own.key;
+    }
+    made["stringData"] = data;
     return made;
   }
 
@@ -207,9 +213,14 @@ class Manifests {
   Json resources(const std::string& cpu, const std::string& memory) const {
     return {{"requests", {{"cpu", cpu}, {"memory", memory}}}};
   }
-  Json keys_volume() const {
+  // `who`: a role, whose pods get no other key; or "tls".
+  Json keys_volume(const std::string& who) const {
+    const Json items = Json::array({{{"key", "ca.crt"}, {"path", "ca.crt"}},
+                                    {{"key", who + ".crt"}, {"path", "tls.crt"}},
+                                    {{"key", who + ".key"}, {"path", "tls.key"}}});
     return {{"name", "credentials"},
-            {"secret", {{"secretName", name_ + "-credentials"}, {"defaultMode", 0440}}}};
+            {"secret",
+             {{"secretName", name_ + "-credentials"}, {"defaultMode", 0440}, {"items", items}}}};
   }
   static Json keys_mount() {
     return {{"name", "credentials"}, {"mountPath", kCredentials}, {"readOnly", true}};
@@ -295,11 +306,11 @@ class Manifests {
         {"securityContext", locked()},
         {"volumeMounts", mounts}};
   }
-  Json process_volumes() const {
+  Json process_volumes(const std::string& role) const {
     const std::string claim = options_.claim.empty() ? name_ + "-files" : options_.claim;
     Json volumes =
         Json::array({{{"name", "files"}, {"persistentVolumeClaim", {{"claimName", claim}}}},
-                     keys_volume(),
+                     keys_volume(role),
                      {{"name", "tmp"}, {"emptyDir", {{"sizeLimit", "4Gi"}}}}});
     if (!launch_.own_program) {
       volumes.push_back({{"name", "job"}, {"configMap", {{"name", name_ + "-job"}}}});
@@ -342,7 +353,7 @@ class Manifests {
         {"resources", resources("500m", "512Mi")},
         {"securityContext", locked()},
         {"volumeMounts", Json::array({keys_mount(), {{"name", "data"}, {"mountPath", "/data"}}})}};
-    Json made = stateful_set("etcd", 1, pod("etcd", container, Json::array({keys_volume()})));
+    Json made = stateful_set("etcd", 1, pod("etcd", container, Json::array({keys_volume("tls")})));
     made["spec"]["volumeClaimTemplates"] =
         Json::array({{{"metadata", {{"name", "data"}}},
                       {"spec",
@@ -355,7 +366,7 @@ class Manifests {
 
   Json servers() const {
     return stateful_set("servers", launch_.servers,
-                        pod("servers", process("server"), process_volumes()));
+                        pod("servers", process("server"), process_volumes("server")));
   }
 
   // Failed pods are replaced, evicted ones without counting; a mistake in the job ends it.
@@ -370,7 +381,7 @@ class Manifests {
     rules.push_back(
         {{"action", "Ignore"},
          {"onPodConditions", Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}}})}});
-    Json template_ = pod(component, process(role), process_volumes());
+    Json template_ = pod(component, process(role), process_volumes(role));
     template_["spec"]["restartPolicy"] = "Never";
     if (role == "master") template_["spec"]["topologySpreadConstraints"] = spread(component);
     made["spec"] = {{"completionMode", "Indexed"},

@@ -178,7 +178,7 @@ TEST(KubernetesProgram, SettingsAreOfJobFiles) {
   launch = own_program();
   launch.trainers = 0;
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { check_launch(launch); }),
-              HasSubstr("trainers must be 1 to 256"));
+              HasSubstr("trainers must be 1 to 4096"));
 }
 
 }  // namespace

@@ -264,6 +264,7 @@ class Launcher {
     add("--job-name", services_->name());
     add("--metrics-host", options_.metrics_host);
     add("--threads", std::to_string(options_.threads));
+    if (role == "server") add("--handlers", std::to_string(options_.handlers));
     for (const std::string& setting : options_.set) add("--set", setting);
     add("--output", options_.output);
     return words;
@@ -482,9 +483,11 @@ std::string check_launch(const LaunchOptions& options) {
   if (options.masters < 0 || options.masters > 16) {
     fail_usage("launch: masters must be 1 to 16: one leads, and the others stand by");
   }
-  if (options.trainers < 1 || options.servers < 0 || options.trainers > 256 ||
-      options.servers > 256) {
-    fail_usage("launch: trainers must be 1 to 256 and servers 0 to 256");
+  if (options.trainers < 1 || options.servers < 0 || options.trainers > kMaxProcesses ||
+      options.servers > kMaxProcesses) {
+    fail_usage(
+        fmt::format("launch: trainers must be 1 to {0} and servers 0 to {0}, not {1} and {2}",
+                    kMaxProcesses, options.trainers, options.servers));
   }
   if (options.min_trainers < 0 || options.min_trainers > options.trainers) {
     fail_usage("launch: --trainers MIN:MAX, with 1 <= MIN <= MAX");

@@ -27,6 +27,7 @@ struct LaunchOptions {
   // the most. 0: all wanted trainers must live, and any number may be wanted.
   int min_trainers = 0;
   int threads = 1;                  // of a trainer
+  int handlers = 0;                 // as RoleOptions
   int restarts = 10;                // of processes that ended badly, by each launcher
   bool terminal = false;            // one line that is redrawn, instead of one every ten seconds
   std::function<bool()> stop = {};  // called regularly: whether to end

@@ -129,6 +129,7 @@ void lead(const RoleOptions& options, const MasterWork& work) {
     if (control) control->poll();
     if (group) group->poll();
     report.poll();
+    running.check();
     if (const auto why = running.hopeless()) fail_data(*why);
     std::this_thread::sleep_for(kMasterPoll);
   }

@@ -68,7 +68,7 @@ std::optional<RoleOptions> launched_member() {
         "TRIREME_JOB_PREFIX and TRIREME_JOB_PROCESS are missing beside TRIREME_JOB_STORE\n"
         "  hint   trireme launch sets them; unset TRIREME_JOB_STORE to run alone");
   }
-  secure(options, access);
+  secure(options, access, "trainer");
   return options;
 }
 

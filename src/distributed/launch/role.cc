@@ -15,9 +15,9 @@ constexpr Milliseconds kRolePoll{200};
 
 }  // namespace
 
-void secure(RoleOptions& options, const RoleAccess& access) {
+void secure(RoleOptions& options, const RoleAccess& access, const std::string& role) {
   if (!access.credentials.empty()) {
-    options.security = read_credentials(access.credentials, seconds_since_1970());
+    options.security = read_credentials(access.credentials, seconds_since_1970(), role);
   } else if (const char* token = std::getenv("TRIREME_JOB_TOKEN")) {
     options.security.token = token;
   }

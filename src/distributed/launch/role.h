@@ -24,6 +24,7 @@ struct RoleOptions {
   std::vector<std::string> set;    // "train.epochs=2"
   std::string output;              // replaces [output] directory
   int threads = 0;                 // 0: as in JobOptions
+  int handlers = 0;                // threads of a server for requests; 0: as many as processors
   std::string store;               // address of etcd, or of the launcher
   Security security;               // between processes of the job
   Security store_security;         // of clients of the store
@@ -54,9 +55,9 @@ struct RoleAccess {
   std::string credentials, etcd_credentials;
 };
 // Sets how this process authenticates to others and to the store: by certificates, or by
-// $TRIREME_JOB_TOKEN, which is no argument because all users of the machine see arguments. Errors:
-// as read_credentials.
-void secure(RoleOptions& options, const RoleAccess& access);
+// $TRIREME_JOB_TOKEN, which is no argument because all users of the machine see arguments. `role`:
+// as in read_credentials(). Errors: as read_credentials().
+void secure(RoleOptions& options, const RoleAccess& access, const std::string& role = "");
 
 inline const Security& security_of(const RoleOptions& options) { return options.security; }
 // Where servers of this process listen.

@@ -94,17 +94,23 @@ void ScaleController::end_drained(const std::vector<Entry>& drained) {
   } catch (const Unavailable&) {  // at the next look
   }
   for (const Entry& entry : drained) {
+    if (ended_.contains({entry.key, entry.modified})) {
+      forget(entry);
+      continue;
+    }
     const std::string text = entry.key.substr(drained_prefix(options_.prefix).size());
     for (const ProcessEntry& server : all) {
       if (server.role == "server" && server.place && std::to_string(*server.place) == text &&
           children_.leave("server", server.name)) {
+        ended_.emplace(entry.key, entry.modified);
         forget(entry);
       }
     }
   }
 }
 
-// So that the next server in that place may stay.
+// So that the next server in that place may stay. Tried again at the next look if the store does
+// not answer.
 void ScaleController::forget(const Entry& order) {
   try {
     store_.commit({.when = {unchanged(order)}, .then = {Erase{order.key}}});

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "distributed/job/job_orders.h"
 #include "distributed/launch/supervisor.h"
@@ -66,6 +68,8 @@ class ScaleController {
   std::int64_t seen_ = 0;                                    // revision of the last wanted numbers
   bool stopping_ = false;                                    // there is an order to stop
   std::chrono::steady_clock::time_point next_drained_ = {};  // time of the next look at them
+  // Orders to end a drained server that were executed: their keys and revisions.
+  std::set<std::pair<std::string, std::int64_t>> ended_;
   std::optional<JobOrders> orders_;
 };
 

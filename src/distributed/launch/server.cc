@@ -27,8 +27,9 @@ class ServerProcess {
       : options_(options), store_(open_store(options)), registry_(*store_, options.prefix) {
     if (!folders.cold_rows.empty()) cold_rows_.emplace(folders.cold_rows);
     session_.emplace(*store_, kServerLease, [this](const LeaseKeeper& lease) { claim(lease); });
-    ParameterServerOptions server{
-        .transport = {.address = listening_address(options), .security = security_of(options)}};
+    ParameterServerOptions server{.transport = {.address = listening_address(options),
+                                                .security = security_of(options),
+                                                .threads = options.handlers}};
     server.shard.place = place_;
     if (cold_rows_) server.shard.folder = cold_rows_->path();
     server.other = [&](Shard& shard) {
@@ -113,6 +114,7 @@ class ServerProcess {
     claim(lease);
     ProcessEntry process = monitor_->entry();
     process.address = options_.host + ":" + std::to_string(running_->port());
+    process.instance = session_->first_lease();
     registry_.join(process, lease);
   }
 

@@ -63,7 +63,7 @@ class StandaloneMasterTest : public ::testing::Test {
 TEST_F(StandaloneMasterTest, TheFirstMasterWritesWhatIsWanted) {
   const StandaloneMaster first(*store_, options_);
   EXPECT_EQ(store_->get("job/orders/wanted")->value, "3 2");
-  EXPECT_EQ(store_->get("job/orders/limits")->value, "1 256");
+  EXPECT_EQ(store_->get("job/orders/limits")->value, "1 4096");
   put("orders/wanted", "3 4");
   const StandaloneMaster second(*store_, options_);
   EXPECT_EQ(store_->get("job/orders/wanted")->value, "3 4") << "it was scaled meanwhile";

@@ -99,6 +99,7 @@ class Members : public ::testing::TestWithParam<Distribution::Mode> {
   void tell(std::uint32_t rollbacks) {
     JobView view;
     view.servers = {SlotMap::balanced(1), {address_of(server_.port())}};
+    view.instances = {1};
     view.generation = view.rollbacks = rollbacks;
     server_clients_.set_members(view.generation, 0);
     store_->put(view_key(kJob), text_of(view));

@@ -32,7 +32,10 @@ Master::Master(Store& store, MasterOptions options)
   check_lease_time(options_.lease);
   FrameServerOptions server = options_.server;
   server.service = kMasterService;
-  server_.emplace(server, [this](const Peer&, Frame request, Answer& reply) {
+  server_.emplace(server, [this](const Peer& peer, Frame request, Answer& reply) {
+    if (!peer.role.empty() && peer.role != "trainer") {
+      fail_usage("only trainers ask a master for tasks, and this is a " + peer.role);
+    }
     answer(std::move(request), reply);
   });
   thread_ = std::thread([this] { run(); });
@@ -161,7 +164,7 @@ bool Master::wait(Milliseconds timeout) {
   return !wake_.wait_for(lock, timeout, [this] { return stop_; });
 }
 
-// After any error this master tries again to become the leader.
+// After an error that another attempt may not get, this master tries again to become the leader.
 void Master::run() {
   while (wait(Milliseconds(0))) {
     try {
@@ -177,10 +180,32 @@ void Master::run() {
       }
     } catch (const Unavailable&) {
       was_away_ = true;
-    } catch (const Error&) {
+    } catch (const Deposed&) {
+    } catch (const Error& error) {
+      // A lease that ended, or an answer of the store that another attempt may not get.
+      if (error.kind() != ErrorKind::not_found && error.kind() != ErrorKind::io) return fail();
+      report_trouble(error.what());
+    } catch (const std::exception&) {
+      return fail();
     }
     if (!wait(Milliseconds(200))) return;
   }
+}
+
+// Stops for good. The caller has caught the error: check().
+void Master::fail() {
+  const std::lock_guard lock(mutex_);
+  failure_ = std::current_exception();
+}
+
+void Master::check() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+// A message that does not change is not repeated.
+void Master::report_trouble(const std::string& why) {
+  if (std::exchange(trouble_, why) != why && options_.say) options_.say("tries again: " + why);
 }
 
 // For a master that led when the store became unavailable, and whose lease may have expired there.
@@ -210,7 +235,7 @@ void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
     begin_lead(leader, lease);
     while (!lease.ended() && poll_again() && wait(kTickInterval)) {
     }
-  } catch (const Error&) {
+  } catch (...) {
     end();
     throw;
   }
@@ -306,7 +331,8 @@ void Master::check_epochs() {
   if (begin_next() || finished_ || queue_->away()) return;
   over_ = true;
   if (options_.hold && !concluded_) return;
-  store_.put(options_.prefix + "done", "1");
+  const Transaction done{.when = {leadership_.guard}, .then = {Put{options_.prefix + "done", "1"}}};
+  if (!store_.commit(done).succeeded) throw Deposed();
   finished_ = true;
 }
 

@@ -11,6 +11,7 @@
 // its state: the standbys let it go first.
 
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -74,6 +75,9 @@ class Master {
   std::optional<TaskCounts> counts() const;  // of a leader
   // Writes a key of the leader, on its lease. Does nothing for another master. Errors: Unavailable.
   void publish(const std::string& key, const std::string& value);
+  // Rethrows an error that no other attempt of this master can fix, such as keys of the job that
+  // are not valid. It neither leads nor stands by any more.
+  void check() const;
   // Returns why the job cannot continue, if all tasks of an epoch failed. No other epoch begins.
   std::optional<std::string> hopeless() const;
   std::int64_t epoch() const;  // of a leader; else 0
@@ -105,6 +109,8 @@ class Master {
 
  private:
   void run();
+  void fail();
+  void report_trouble(const std::string& why);
   void be_known(const LeaseKeeper& lease);
   void lead(const Leader& leader, const LeaseKeeper& lease);
   void begin_lead(const Leader& leader, const LeaseKeeper& lease);
@@ -143,6 +149,8 @@ class Master {
   bool was_away_ = false;         // the store was unavailable since it was last used
   TaskQueue::Clock::time_point gives_way_until_ = {};
   std::optional<std::string> hopeless_;
+  std::exception_ptr failure_;  // as check()
+  std::string trouble_;         // the last reported problem; of the thread
   struct Waiting {
     PaceRequest request;
     TaskQueue::Clock::time_point until;

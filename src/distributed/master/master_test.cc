@@ -11,9 +11,11 @@
 #include <thread>
 
 #include "base/testing/error.h"
+#include "base/testing/wait_until.h"
 #include "distributed/coordination/lease_keeper.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/coordination/process_registry.h"
+#include "distributed/coordination/testing/cut_store.h"
 #include "distributed/master/task_client.h"
 
 namespace trireme::distributed {
@@ -91,6 +93,40 @@ TEST_F(Masters, HandOutAllEpochs) {
   for (const auto& [task, times] : by_b) all[task] += times;
   EXPECT_EQ(all.size(), 60u);
   for (const auto& [task, times] : all) EXPECT_EQ(times, 1) << task;
+}
+
+// Fault 20: the key "done" was written without the guard of the leader, so a deposed one could end
+// the job of its successor.
+TEST_F(Masters, OnlyTheLeaderEndsTheJob) {
+  CutStore watched(*store_);
+  std::atomic<int> guarded = 0, unguarded = 0;
+  watched.loses = [&](const Transaction& transaction) {
+    for (const Action& action : transaction.then) {
+      const auto* put = std::get_if<Put>(&action);
+      if (put != nullptr && put->key == "job/done")
+        ++(transaction.when.empty() ? unguarded : guarded);
+    }
+    return false;
+  };
+  const Master master(watched, options(1, 2));
+  Trainer a(*store_, network_, "a");
+  std::map<std::string, int> done;
+  train(*a.client, done);
+  EXPECT_EQ(unguarded, 0);
+  EXPECT_EQ(guarded, 1);
+}
+
+// Fault 20: every error but Unavailable was dropped, and the master tried again forever.
+TEST_F(Masters, ErrorsThatNoAttemptCanFixAreReported) {
+  store_->put("job/task/epoch", "nonsense");
+  const Master master(*store_, options(1, 2));
+  std::string error;
+  EXPECT_TRUE(wait_until([&] {
+    error = error_of([&] { master.check(); });
+    return error != "no error";
+  }));
+  EXPECT_THAT(error, HasSubstr("job/task/epoch"));
+  EXPECT_FALSE(master.leads());
 }
 
 TEST_F(Masters, NobodyHoldsMuchAtTheEnd) {

@@ -11,15 +11,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <mutex>
-#include <semaphore>
+#include <optional>
 #include <set>
 #include <thread>
 
 #include "base/error.h"
+#include "distributed/monitor/request_reader.h"
+#include "distributed/transport/work_queue.h"
 
 namespace trireme::distributed {
 namespace {
@@ -29,8 +31,16 @@ using Clock = std::chrono::steady_clock;
 // One connection with limits on the time and the bytes to read.
 class Limited : public httplib::Stream {
  public:
-  Limited(int socket, Clock::time_point end, std::size_t max)
-      : socket_(socket), end_(end), left_(max) {}
+  // `arrived`: bytes that were read before.
+  Limited(int socket, Clock::time_point end, std::size_t max, std::string arrived)
+      : socket_(socket),
+        end_(end),
+        left_(max - std::min(max, arrived.size())),
+        buffer_(std::move(arrived)),
+        size_(buffer_.size()),
+        begun_(size_ > 0) {
+    buffer_.resize(std::max<std::size_t>(size_, 1024));
+  }
 
   bool is_readable() const override { return begin_ < size_ || wait(POLLIN); }
   bool is_writable() const override { return wait(POLLOUT); }
@@ -102,30 +112,46 @@ class Limited : public httplib::Stream {
   const int socket_;
   Clock::time_point end_;
   std::size_t left_;
-  std::array<char, 1024> buffer_;
+  std::string buffer_;
   std::size_t begin_ = 0, size_ = 0;
   bool begun_ = false, answered_ = false;
 };
 
-// A few threads. Connections beyond `waiting` are not accepted, so that the kernel finally refuses
-// them.
-class Workers : public httplib::TaskQueue {
+// The thread of the library only accepts connections.
+class Accepting : public httplib::TaskQueue {
  public:
-  Workers(int threads, int waiting)
-      : room_(threads + waiting), threads_(static_cast<std::size_t>(threads)) {}
-  void enqueue(std::function<void()> work) override {
-    room_.acquire();
-    threads_.enqueue([this, work = std::move(work)] {
+  void enqueue(std::function<void()> work) override { work(); }
+  void shutdown() override {}
+};
+
+// A few threads that answer requests. Requests beyond `waiting` are refused.
+class Workers {
+ public:
+  Workers(int threads, int waiting) : max_(threads + waiting), threads_(threads) {}
+  // Returns whether it takes the request.
+  bool add(std::function<void()> work) {
+    if (++count_ > max_) return --count_, false;
+    threads_.add([this, work = std::move(work)] {
       work();
-      room_.release();
+      --count_;
     });
+    return true;
   }
-  void shutdown() override { threads_.shutdown(); }
+  void stop() { threads_.stop(); }
 
  private:
-  std::counting_semaphore<> room_;
-  httplib::ThreadPool threads_;
+  const int max_;
+  std::atomic<int> count_ = 0;
+  WorkQueue threads_;
 };
+
+// Whether the request is for a probe of the process, whose answer is small and made at once.
+bool is_probe(const std::string& request) {
+  const std::size_t path = request.find(' ');
+  if (path == std::string::npos) return false;
+  const std::string_view rest = std::string_view(request).substr(path + 1);
+  return rest.starts_with("/healthz ") || rest.starts_with("/readyz ");
+}
 
 // Signals are for other threads.
 class SignalsBlocked {
@@ -146,9 +172,10 @@ class SignalsBlocked {
 class HttpServer::Endpoint : public httplib::Server {
  public:
   Endpoint(const HttpOptions& options, Pages pages) : options_(options), pages_(std::move(pages)) {
-    new_task_queue = [this] { return new Workers(options_.threads, options_.waiting); };
+    new_task_queue = [] { return new Accepting(); };
     set_address_family(AF_UNSPEC);
-    set_socket_options([](socket_t socket) {  // the library's would share the port with others
+    set_socket_options([this](socket_t socket) {  // the library's would share the port with others
+      listening_ = socket;
       const int yes = 1;
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
@@ -164,7 +191,14 @@ class HttpServer::Endpoint : public httplib::Server {
           "any that is free",
           options.host, options.port));
     }
+    // The library has room for 5 connections that it has not accepted. Beyond that, clients try
+    // again after a second.
+    ::listen(listening_, SOMAXCONN);
     const SignalsBlocked blocked;
+    workers_.emplace(options.threads, options.waiting);
+    probes_.emplace(1, options.waiting);
+    reader_.emplace(RequestReader::Options{options.connections, options.largest, options.patience},
+                    [this](ArrivedRequest request) { take(std::move(request)); });
     thread_ = std::thread([this] { run(); });
   }
 
@@ -179,6 +213,10 @@ class HttpServer::Endpoint : public httplib::Server {
       std::this_thread::sleep_for(Milliseconds(1));
     }
     thread_.join();
+    reader_.reset();
+    workers_->stop();
+    probes_->stop();
+    for (const int socket : open_) ::close(socket);
   }
 
   int port() const { return port_; }
@@ -196,19 +234,34 @@ class HttpServer::Endpoint : public httplib::Server {
   }
 
   bool process_and_close_socket(socket_t socket) override {
+    reader_->add(socket);
+    return true;
+  }
+
+  // Probes have a worker of their own, so that they do not wait for clients of other pages.
+  void take(ArrivedRequest request) {
+    const int socket = request.socket;
     {
       const std::lock_guard lock(mutex_);
       open_.insert(socket);
     }
-    if (!stopping_) serve(socket);
+    Workers& workers = is_probe(request.bytes) ? *probes_ : *workers_;
+    const auto arrived = std::make_shared<ArrivedRequest>(std::move(request));
+    const bool taken = workers.add([this, arrived] {
+      if (!stopping_) serve(*arrived);
+      close(arrived->socket);
+    });
+    if (!taken) close(socket);
+  }
+
+  void close(int socket) {
     const std::lock_guard lock(mutex_);
     open_.erase(socket);
     ::close(socket);
-    return true;
   }
 
-  void serve(int socket) {
-    Limited stream(socket, Clock::now() + options_.patience, options_.largest);
+  void serve(ArrivedRequest& request) {
+    Limited stream(request.socket, request.end, options_.largest, std::move(request.bytes));
     try {
       bool closed = false;
       // Ranges would allow a small request to ask for the same part many times.
@@ -243,10 +296,12 @@ class HttpServer::Endpoint : public httplib::Server {
 
   const HttpOptions options_;
   const Pages pages_;
-  int port_ = 0;
+  int port_ = 0, listening_ = -1;
   std::atomic<bool> stopping_ = false, done_ = false;
   std::mutex mutex_;
-  std::set<int> open_;  // connections that are being served
+  std::set<int> open_;  // connections whose requests have arrived
+  std::optional<Workers> workers_, probes_;
+  std::optional<RequestReader> reader_;
   std::thread thread_;
 };
 

@@ -28,10 +28,12 @@ Pages monitor_pages(const Registry& registry, const Health& health, const std::s
 struct HttpOptions {
   std::string host = "127.0.0.1";
   int port = 0;     // 0: any free port
-  int threads = 2;  // most requests at once; `waiting` others wait
+  int threads = 2;  // most requests at once; `waiting` others wait, and more are refused. Probes
+                    // (/healthz, /readyz) have a thread of their own.
   int waiting = 16;
-  Milliseconds patience{3000};  // most time for reading a request and writing its answer
-  std::size_t largest = 4096;   // bytes of a request
+  std::size_t connections = 256;  // whose requests have not arrived; more close the oldest ones
+  Milliseconds patience{3000};    // most time for reading a request and writing its answer
+  std::size_t largest = 4096;     // bytes of a request
 };
 
 // Answers GET and HEAD, one request per connection. Refuses requests that are too long, too slow or

@@ -202,6 +202,32 @@ TEST_F(Http, ManyAtOnce) {
   answers_again();  // when those have had their time
 }
 
+// Fault 21: 20 idle connections kept both workers and the queue, so that a probe of Kubernetes
+// failed and the process was ended.
+TEST_F(Http, ProbesDoNotWaitForIdleConnections) {
+  begin(Milliseconds(60000));
+  std::vector<std::unique_ptr<Caller>> idle;
+  for (int i = 0; i < 40; ++i) idle.push_back(std::make_unique<Caller>(port()));
+  for (std::size_t i = 0; i < idle.size(); i += 2) idle[i]->send("GET /metrics HTTP/1.1\r\nHo");
+  const auto start = Clock::now();
+  EXPECT_THAT(get(port(), "/healthz"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  still_answers();
+  EXPECT_LT(Clock::now() - start, Milliseconds(30000));
+  idle[0]->send("st: here\r\n\r\n");
+  EXPECT_THAT(idle[0]->answer(), HasSubstr(kMetrics));
+}
+
+// The connections that have waited longest make room for new ones.
+TEST_F(Http, MoreIdleConnectionsThanThereIsRoomFor) {
+  begin(Milliseconds(60000));
+  const Caller first(port());
+  first.send("GET /met");
+  std::vector<std::unique_ptr<Caller>> idle;
+  for (int i = 0; i < 300; ++i) idle.push_back(std::make_unique<Caller>(port()));
+  EXPECT_THAT(first.answer(), "");
+  still_answers();
+}
+
 TEST_F(Http, Noise) {
   std::mt19937 random(1);
   const std::string frame = "GET /metrics HTTP/1.1\r\nHost: here\r\nAccept: */*\r\n\r\n";

@@ -17,9 +17,11 @@ namespace trireme::distributed {
 namespace {
 
 constexpr const char* kAuthority = "/ca.crt";
-constexpr const char* kCertificate = "/tls.crt";
-constexpr const char* kKey = "/tls.key";
+constexpr const char* kAll = "tls";
 constexpr Milliseconds kAuthorityPoll{100};
+
+std::string certificate_file(const std::string& who) { return "/" + who + ".crt"; }
+std::string key_file(const std::string& who) { return "/" + who + ".key"; }
 
 bool is_trusted(uid_t owner) { return owner == ::geteuid() || owner == 0; }
 
@@ -70,22 +72,27 @@ void check_file(const std::string& path, bool secret) {
   }
 }
 
-Security read_files(const std::string& folder) {
+// `who`: "tls", or a role.
+Security read_files(const std::string& folder, const std::string& who) {
   check_folder(folder);
-  for (const char* file : {kAuthority, kCertificate}) check_file(folder + file, false);
-  check_file(folder + kKey, true);
+  check_file(folder + kAuthority, false);
+  check_file(folder + certificate_file(who), false);
+  check_file(folder + key_file(who), true);
   return {.authority = read_small_file(folder + kAuthority),
-          .certificate = read_small_file(folder + kCertificate),
-          .key = read_small_file(folder + kKey)};
+          .certificate = read_small_file(folder + certificate_file(who)),
+          .key = read_small_file(folder + key_file(who))};
 }
 
-void check_certificates(const std::string& folder, const Security& found, std::int64_t now) {
+void check_certificates(const std::string& folder, const std::string& who, const Security& found,
+                        std::int64_t now) {
   const CertificateFacts facts = facts_of(found, folder);
   if (!facts.signed_by_authority || !facts.key_fits) {
+    const std::string problem = facts.key_fits
+                                    ? fmt::format("{}.crt is not signed by ca.crt", who)
+                                    : fmt::format("{0}.key is not the key of {0}.crt", who);
     fail_usage(fmt::format(
-        "{}: {}\n  hint   ca.crt, tls.crt and tls.key are made together: trireme credentials",
-        folder,
-        facts.key_fits ? "tls.crt is not signed by ca.crt" : "tls.key is not the key of tls.crt"));
+        "{}: {}\n  hint   ca.crt, {}.crt and {}.key are made together: trireme credentials", folder,
+        problem, who, who));
   }
   if (now > facts.expires || now < facts.begins) {
     fail_usage(fmt::format(
@@ -104,35 +111,45 @@ std::int64_t seconds_since_1970() {
       .count();
 }
 
-Security make_credentials(int days, std::int64_t now) {
+JobCredentials make_credentials(int days, std::int64_t now) {
   constexpr std::int64_t kHour = 3600;
-  Security made = make_certificates(kCertificateName, now - kHour, now + days * 24 * kHour);
-  made.name = kCertificateName;
-  return made;
+  std::vector<std::vector<std::string>> names = {{kCertificateName}};
+  for (const char* role : kRoles) names.push_back({kCertificateName, name_of_role(role)});
+  std::vector<Security> made = make_certificates(names, now - kHour, now + days * 24 * kHour);
+  for (Security& each : made) each.name = kCertificateName;
+  JobCredentials all{made[0], {}};
+  for (std::size_t i = 1; i < made.size(); ++i) all.roles[kRoles[i - 1]] = made[i];
+  return all;
 }
 
-bool write_credentials(const std::string& folder, const Security& credentials) {
+bool write_credentials(const std::string& folder, const JobCredentials& credentials) {
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     fail_io(folder + " cannot be made: " + std::strerror(errno));
   }
   check_folder(folder);
   // The process that creates the key first writes the other files. ca.crt is the last one, so it
   // shows that all are complete.
-  if (!create_small_file(folder + kKey, credentials.key)) return false;
-  create_small_file(folder + kCertificate, credentials.certificate);
+  if (!create_small_file(folder + key_file(kAll), credentials.key)) return false;
+  create_small_file(folder + certificate_file(kAll), credentials.certificate);
+  for (const auto& [role, own] : credentials.roles) {
+    create_small_file(folder + key_file(role), own.key);
+    create_small_file(folder + certificate_file(role), own.certificate);
+  }
   create_small_file(folder + kAuthority, credentials.authority);
   return true;
 }
 
-Security read_credentials(const std::string& folder, std::int64_t now) {
-  Security found = read_files(folder);
-  check_certificates(folder, found, now);
+Security read_credentials(const std::string& folder, std::int64_t now, const std::string& role) {
+  const bool own = !role.empty() && ::access((folder + key_file(role)).c_str(), F_OK) == 0;
+  const std::string who = own ? role : kAll;
+  Security found = read_files(folder, who);
+  check_certificates(folder, who, found, now);
   found.name = kCertificateName;
   return found;
 }
 
 Security read_etcd_credentials(const std::string& folder, std::int64_t now) {
-  Security found = read_files(folder);
+  Security found = read_files(folder, kAll);
   const CertificateFacts facts = facts_of(found, folder);
   if (!facts.key_fits) fail_usage(folder + ": tls.key is not the key of tls.crt");
   if (now > facts.expires) {

@@ -16,8 +16,10 @@
 #include "distributed/coordination/handshakes.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/placement/address.h"
+#include "distributed/placement/certificate.h"
 #include "distributed/placement/small_file.h"
 #include "distributed/placement/testing/folder.h"
+#include "distributed/server/parameter_server.h"
 #include "distributed/transport/connection.h"
 #include "distributed/transport/frame_server.h"
 
@@ -80,9 +82,11 @@ TEST_F(Credentials, OpensslAgrees) {
 TEST_F(Credentials, ForTheirOwnerAlone) {
   ASSERT_TRUE(write_credentials(keys(), make_credentials(30, now_)));
   EXPECT_EQ(mode_of(keys()), 0700);
-  for (const char* name : {"/ca.crt", "/tls.crt", "/tls.key"})
+  for (const char* name : {"/ca.crt", "/tls.crt", "/tls.key", "/master.key", "/server.crt",
+                           "/server.key", "/trainer.key"}) {
     EXPECT_EQ(mode_of(keys() + name), 0600);
-  EXPECT_EQ(std::distance(fs::directory_iterator(keys()), fs::directory_iterator()), 3)
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(keys()), fs::directory_iterator()), 9)
       << "not the authority's key, and nothing on the way";
   ::chmod((keys() + "/tls.key").c_str(), 0640);
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_credentials(keys(), now_); }),
@@ -306,6 +310,53 @@ TEST_F(Credentials, OfEtcd) {
   EXPECT_NO_THROW(read_etcd_credentials(keys(), now_));
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_etcd_credentials(keys(), now_ + 40 * kDay); }),
               HasSubstr("expired"));
+}
+
+// Fault 21: one certificate for all roles let any trainer give the orders of the leader.
+TEST(Roles, ATrainerGivesNoOrdersOfTheLeader) {
+  const JobCredentials keys = make_credentials(30, seconds_since_1970());
+  ParameterServer server(
+      {.transport = {.address = "127.0.0.1:0", .security = keys.roles.at("server")}});
+  Network network;
+  const auto ask = [&](const Security& security, Op op) {
+    Connection connection(network, {.address = "127.0.0.1:" + std::to_string(server.port()),
+                                    .service = kParameterService,
+                                    .security = security});
+    Frame request;
+    request.header.op = static_cast<std::uint8_t>(op);
+    request.header.sequence = 1'000'000'000;  // the epoch of a leadership
+    if (op == Op::set_map) request.payload = Payload(SlotMap::balanced(1).to_bytes());
+    return connection.ask(std::move(request), in(Milliseconds(60000)));
+  };
+  for (const Op op : {Op::set_map, Op::set_members, Op::drop_slots, Op::dense_drop, Op::tasks_over,
+                      Op::save, Op::load, Op::tick, Op::export_rows, Op::read_slots}) {
+    for (const char* role : {"trainer", "server"}) {
+      const Frame answer = ask(keys.roles.at(role), op);
+      EXPECT_EQ(answer.header.code, Code::refused) << name_of(op);
+      EXPECT_THAT(answer.payload.text(),
+                  HasSubstr(std::string("a ") + role + " may not request " + name_of(op)));
+    }
+  }
+  EXPECT_EQ(server.shard().map().version(), 0u);
+  EXPECT_EQ(ask(keys.roles.at("trainer"), Op::statistics).header.code, Code::ok);
+  EXPECT_EQ(ask(keys.roles.at("master"), Op::set_map).header.code, Code::ok);
+  EXPECT_EQ(ask(keys, Op::set_map).header.code, Code::ok) << "of a launcher";
+}
+
+TEST_F(Credentials, AProcessTakesThoseOfItsRole) {
+  const JobCredentials made = make_credentials(30, now_);
+  ASSERT_TRUE(write_credentials(keys(), made));
+  EXPECT_EQ(read_credentials(keys(), now_).certificate, made.certificate);
+  for (const char* role : kRoles) {
+    const Security own = read_credentials(keys(), now_, role);
+    EXPECT_EQ(own.certificate, made.roles.at(role).certificate);
+    EXPECT_TRUE(has_name(own, kCertificateName));
+    EXPECT_TRUE(has_name(own, name_of_role(role)));
+    EXPECT_FALSE(has_name(own, name_of_role("other")));
+  }
+  EXPECT_FALSE(has_name(made, name_of_role("trainer")));
+  fs::remove(keys() + "/trainer.key");  // a folder of an earlier version
+  EXPECT_EQ(read_credentials(keys(), now_, "trainer").certificate, made.certificate);
 }
 
 }  // namespace

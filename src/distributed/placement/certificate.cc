@@ -117,25 +117,38 @@ std::int64_t seconds_of(const ASN1_TIME* time) {
 
 }  // namespace
 
-Security make_certificates(const std::string& name, std::int64_t begins, std::int64_t expires) {
-  const Key authority_key(EVP_EC_gen("P-256")), key(EVP_EC_gen("P-256"));
-  must(authority_key != nullptr && key != nullptr);
-  const Certificate authority = blank(name + "-authority", authority_key.get(), begins, expires);
+std::vector<Security> make_certificates(const std::vector<std::vector<std::string>>& names,
+                                        std::int64_t begins, std::int64_t expires) {
+  const Key authority_key(EVP_EC_gen("P-256"));
+  must(authority_key != nullptr);
+  const std::string authority_name = names.at(0).at(0) + "-authority";
+  const Certificate authority = blank(authority_name, authority_key.get(), begins, expires);
   X509* const ca = authority.get();
   add_extension(ca, ca, NID_basic_constraints, "critical,CA:TRUE,pathlen:0");
   add_extension(ca, ca, NID_key_usage, "critical,keyCertSign,cRLSign");
   add_extension(ca, ca, NID_subject_key_identifier, "hash");
   sign(ca, ca, authority_key.get());
 
-  const Certificate own = blank(name, key.get(), begins, expires);
-  add_extension(own.get(), ca, NID_basic_constraints, "critical,CA:FALSE");
-  add_extension(own.get(), ca, NID_key_usage, "critical,digitalSignature");
-  add_extension(own.get(), ca, NID_ext_key_usage, "serverAuth,clientAuth");
-  add_extension(own.get(), ca, NID_subject_alt_name, "DNS:" + name);
-  add_extension(own.get(), ca, NID_subject_key_identifier, "hash");
-  add_extension(own.get(), ca, NID_authority_key_identifier, "keyid");
-  sign(own.get(), ca, authority_key.get());
-  return {.authority = pem_of(ca), .certificate = pem_of(own.get()), .key = pem_of(key.get())};
+  std::vector<Security> made;
+  for (const std::vector<std::string>& own_names : names) {
+    const Key key(EVP_EC_gen("P-256"));
+    must(key != nullptr);
+    const Certificate own = blank(own_names.at(0), key.get(), begins, expires);
+    std::string alternatives;
+    for (const std::string& name : own_names) {
+      alternatives += (alternatives.empty() ? "DNS:" : ",DNS:") + name;
+    }
+    add_extension(own.get(), ca, NID_basic_constraints, "critical,CA:FALSE");
+    add_extension(own.get(), ca, NID_key_usage, "critical,digitalSignature");
+    add_extension(own.get(), ca, NID_ext_key_usage, "serverAuth,clientAuth");
+    add_extension(own.get(), ca, NID_subject_alt_name, alternatives);
+    add_extension(own.get(), ca, NID_subject_key_identifier, "hash");
+    add_extension(own.get(), ca, NID_authority_key_identifier, "keyid");
+    sign(own.get(), ca, authority_key.get());
+    made.push_back(
+        {.authority = pem_of(ca), .certificate = pem_of(own.get()), .key = pem_of(key.get())});
+  }
+  return made;
 }
 
 CertificateFacts facts_of(const Security& security, const std::string& where) {

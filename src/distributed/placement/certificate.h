@@ -4,14 +4,17 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "distributed/coordination/security.h"
 
 namespace trireme::distributed {
 
-// Makes an authority and a certificate for that DNS name, for servers and clients, both valid from
-// `begins` to `expires` (seconds since 1970). Errors: internal.
-Security make_certificates(const std::string& name, std::int64_t begins, std::int64_t expires);
+// Makes an authority and a certificate for each list of DNS names, for servers and clients, all
+// valid from `begins` to `expires` (seconds since 1970). The first name is that of the subject.
+// Errors: internal.
+std::vector<Security> make_certificates(const std::vector<std::vector<std::string>>& names,
+                                        std::int64_t begins, std::int64_t expires);
 
 struct CertificateFacts {
   bool signed_by_authority = false, key_fits = false;

@@ -71,7 +71,7 @@ Call::Call(Servers& servers, Work work) : servers_(servers), work_(std::move(wor
   std::iota(all.begin(), all.end(), 0u);
   cut(all);
   const ClientOptions& options = servers_.options();
-  for (Part& part : parts_) send(part, in(std::min(options.attempt, options.deadline)));
+  for (Part& part : parts_) send(part, in(options.deadline));
 }
 
 // The units of each server, in parts of limited size.
@@ -101,14 +101,21 @@ void Call::cut(std::span<const std::uint32_t> units) {
 void Call::send(Part& part, Deadline deadline) {
   ++servers_.statistics.requests;
   try {
-    part.pending = servers_.connection(part.server)->send(part.frame, deadline);
+    const auto connection = servers_.connection(part.server);
+    part.address = connection->address();
+    const Deadline space = std::min(deadline, in(servers_.options().attempt));
+    part.pending = connection->send(part.frame, deadline, space);
   } catch (const Unavailable& error) {
     last_error_ = error.what();
   }
 }
 
-bool Call::collect(Part& part, Deadline deadline) {
+bool Call::collect(Part& part, Deadline patience, Deadline deadline) {
   if (!part.pending) return false;
+  if (!part.pending.wait(patience)) {
+    last_error_ = fmt::format("{}: no answer in time", part.address);
+    return false;
+  }
   const Frame answer = part.pending.get();
   switch (answer.header.code) {
     case Code::duplicate: ++servers_.statistics.duplicates; [[fallthrough]];
@@ -136,7 +143,7 @@ void Call::wait(Deadline deadline) {
     const Deadline attempt = std::min(deadline, Clock::now() + servers_.options().attempt);
     std::erase_if(parts_, [&](Part& part) {
       try {
-        return collect(part, attempt);
+        return collect(part, attempt, deadline);
       } catch (const Unavailable& error) {
         last_error_ = error.what();
         return false;
@@ -152,9 +159,23 @@ void Call::wait(Deadline deadline) {
     pause = std::min(2 * pause, kLongestPause);
     servers_.refresh();
     cut_again();
-    servers_.statistics.again += parts_.size();
-    const Deadline next = std::min(deadline, Clock::now() + servers_.options().attempt);
-    for (Part& part : parts_) send(part, next);
+    forget_moved();
+    for (Part& part : parts_) {
+      if (part.pending) continue;
+      ++servers_.statistics.again;
+      send(part, deadline);
+    }
+  }
+}
+
+// A server that was replaced answers no more, even if its stream lives.
+void Call::forget_moved() {
+  const std::vector<std::string>& addresses = servers_.view().addresses;
+  for (Part& part : parts_) {
+    const auto server = static_cast<std::size_t>(part.server);
+    if (part.server < 0 || server >= addresses.size() || addresses[server] != part.address) {
+      part.pending = {};
+    }
   }
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 // A call of a client to many servers: cut into parts by the slot map, sent to all at once, and
-// repeated until every part has an answer. For the files of the client.
+// repeated until every part has an answer. A request is not repeated while its stream lives: on a
+// slow link, repeated requests would make the server send answers that the client drops. For the
+// files of the client.
 
 #include <functional>
 #include <map>
@@ -75,12 +77,14 @@ class Call {
     std::vector<std::uint32_t> units;
     Frame frame;
     Pending pending;
-    bool misplaced = false;  // by the answer of the server
+    std::string address = {};  // that it was sent to
+    bool misplaced = false;    // by the answer of the server
   };
   void cut(std::span<const std::uint32_t> units);
   void send(Part& part, Deadline deadline);
-  // Returns whether the part is complete.
-  bool collect(Part& part, Deadline deadline);
+  // Waits until `patience` at most. Returns whether the part is complete.
+  bool collect(Part& part, Deadline patience, Deadline deadline);
+  void forget_moved();
   void cut_again();
 
   Servers& servers_;

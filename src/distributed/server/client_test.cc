@@ -80,6 +80,39 @@ TEST(ParameterClient, GivesTheBitsOfOneTable) {
   }
 }
 
+// Fault 17: a request was sent again after each attempt, and the late answer to the earlier one was
+// dropped. So a server that took longer was asked more and more, and no call ended.
+TEST(ParameterClient, ASlowServerIsAskedOnce) {
+  Shard shard({});
+  ASSERT_TRUE(shard.set_map(SlotMap::balanced(1), 1));
+  std::atomic<int> views = 0, lookups = 0;
+  FrameServer server({.service = kParameterService, .security = kTestSecurity},
+                     [&](const Peer& peer, Frame request, Answer& answer) {
+                       if (static_cast<Op>(request.header.op) == Op::lookup) {
+                         ++lookups;
+                         EXPECT_TRUE(wait_until([&] { return views >= 6; }));  // some attempts
+                       }
+                       shard.handle(peer, std::move(request), answer);
+                     });
+  ClientOptions options;
+  options.view = [&] {
+    ++views;
+    return ServerView{SlotMap::balanced(1), {"127.0.0.1:" + std::to_string(server.port())}};
+  };
+  options.security = kTestSecurity;
+  options.attempt = Milliseconds(20);
+  options.deadline = Milliseconds(60000);
+  Network network;
+  ParameterClient client(network, options);
+  client.declare(0, count_table());
+  const std::vector<Id> ids = {1, 2, 3};
+  std::vector<float> rows(6, 7);
+  client.lookup(0, ids, rows.data());
+  EXPECT_EQ(rows, std::vector<float>(6, 0));
+  EXPECT_EQ(lookups, 1);
+  EXPECT_EQ(client.statistics().again, 0u);
+}
+
 TEST(ParameterClient, AdmissionCountsCalls) {
   Cluster cluster(2);
   ParameterClient client(cluster.network(), cluster.client());

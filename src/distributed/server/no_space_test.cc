@@ -11,6 +11,7 @@
 
 #include "base/testing/error.h"
 #include "data/testing/files.h"
+#include "distributed/control/server_clients.h"
 #include "distributed/server/testing/cluster.h"
 
 namespace trireme::distributed {
@@ -162,6 +163,40 @@ TEST_F(NoSpaceOn, AStepThatWasAppliedInPartDoesNotEndWithItsGeneration) {
               HasSubstr("a step was applied in part"));
   cluster_->cut_network(0);
   EXPECT_NE(error_of([&] { training.get(); }), "no error");
+}
+
+// Fault 14: a server counted a step as applied before it was. If there was no space for it, and
+// then members changed, it dropped the gradients, and the members took the step for done.
+TEST_F(NoSpaceOn, AStepThatWasNotAppliedIsRepeatedByTheNextGeneration) {
+  cluster_->set_members(1, 1);
+  ParameterClient client(cluster_->network(), cluster_->client(1));
+  client.declare(0, table(true, Mode::synchronous));
+  client.join(1, 0);
+  const auto take_step = [&](std::uint64_t step) {
+    client.begin_step(step);
+    client.push(0, std::vector<Id>{step}, ones().data(), {.rate = 1});
+    client.finish_step();
+  };
+  std::uint64_t step = 0;
+  auto training = std::async(std::launch::async, [&] {
+    EXPECT_THROW(for (;; ++step) take_step(step + 1), StaleGeneration);
+  });
+  while (answered(Op::finish_step, Code::no_space) == 0) {
+    std::this_thread::sleep_for(Milliseconds(2));
+  }
+  cluster_->shard(0).set_members(2, 1, 1);
+  training.get();
+  EXPECT_FALSE(cluster_->shard(0).is_broken()) << "nothing of the step was applied";
+  ServerClients leader(cluster_->network(), kTestSecurity,
+                       [](std::size_t, const std::string&) { return false; });
+  leader.aim(cluster_->view().addresses, 1);
+  EXPECT_EQ(leader.progress(1).step, step);
+  disk_.make_room();
+  client.join(2, 0);
+  for (std::uint64_t next = leader.progress(1).step + 1; next <= step + 3; ++next) take_step(next);
+  SparseTable one = reference(Mode::synchronous);
+  for (Id id = 1; id <= step + 3; ++id) one.update(std::vector<Id>{id}, ones().data(), {.rate = 1});
+  EXPECT_EQ(client.digest(0), one.digest());
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ class ParameterServer {
       : shard_(options.shard),
         other_(options.other ? options.other(shard_) : nullptr),
         server_(transport_of(options), [this](const Peer& peer, Frame request, Answer& answer) {
+          check_role(peer.role, static_cast<Op>(request.header.op));
           if (other_ && !shard_.is_broken() && other_(request, answer)) return;
           shard_.handle(peer, std::move(request), answer);
         }) {}

@@ -61,6 +61,28 @@ const char* name_of(Op op) {
   return kNames[number < kOps ? number : 0];
 }
 
+void check_role(const std::string& role, Op op) {
+  if (role.empty() || role == "master") return;
+  switch (op) {
+    case Op::digest:
+    case Op::statistics:
+    case Op::get_map: return;
+    case Op::declare_table:
+    case Op::declare_dense:
+    case Op::lookup:
+    case Op::push:
+    case Op::count:
+    case Op::dense_pull:
+    case Op::dense_push:
+    case Op::finish_step:
+      if (role == "trainer") return;
+      break;
+    default: break;
+  }
+  fail_usage(fmt::format("a {} may not request {}: its certificate is for another role", role,
+                         name_of(op)));
+}
+
 const char* name_of(Mode mode) {
   switch (mode) {
     case Mode::asynchronous: return "asynchronous";

@@ -53,6 +53,9 @@ enum class Op : std::uint8_t {
 };
 inline constexpr std::size_t kOps = 26;  // with 0, which is none
 const char* name_of(Op op);              // "push"; "unknown" for an invalid one
+// Checks that a process of this role may request the operation. An empty role may request all.
+// Errors: usage.
+void check_role(const std::string& role, Op op);
 
 // Header::flags
 inline constexpr std::uint8_t kCreate = 1;  // lookup: counts ids without a row once more

@@ -189,7 +189,6 @@ void Shard::drop_held() {
     broken_ = true;
   }
   held_.clear();
-  held_bytes_ = 0;
 }
 
 namespace {
@@ -287,6 +286,11 @@ SlotMap Shard::map() const {
   return map_;
 }
 
+Shard::Members Shard::members() const {
+  const std::lock_guard lock(steps_mutex_);
+  return {steps_.generation(), steps_.members()};
+}
+
 Frame Shard::control(const Frame& request) {
   const Header& header = request.header;
   bool obeyed = false;
@@ -381,6 +385,13 @@ SparseTable* Shard::table(std::uint32_t number) {
   const auto lock = shared();
   const auto found = tables_.find(number);
   return found == tables_.end() ? nullptr : &found->second->rows;
+}
+
+std::optional<std::string> Shard::table_name(std::uint32_t number) const {
+  const auto lock = shared();
+  const auto found = tables_.find(number);
+  if (found == tables_.end()) return std::nullopt;
+  return found->second->declaration.options.name;
 }
 
 Shard::Table& Shard::table_of(const Header& header) const { return *tables_.at(header.table); }
@@ -517,19 +528,28 @@ Frame Shard::hold(const Frame& request, Table& table, Rows& rows) {
   });
   counters_->duplicates += asked - rows.ids.size();
   if (rows.ids.empty()) return answer_to(request, asked > 0 ? Code::duplicate : Code::ok);
-  const std::uint64_t bytes = rows.ids.size() * (sizeof(Id) + table.width() * sizeof(float));
-  if (held_bytes_ + bytes > options_.held_bytes) return answer_to(request, Code::busy);
-  Held& held = held_[header.sequence];
   const std::tuple key(header.table, header.sender, rows.part);
-  if (held.rows.contains(key)) {
+  const auto known = held_.find(header.sequence);
+  if (known != held_.end() && known->second.arrived_rows.contains(key)) {
     counters_->duplicates += rows.ids.size();
     return answer_to(request, Code::duplicate);
   }
-  held.rows.emplace(key, Held::Rows{rows.numbers,
-                                    {rows.ids.begin(), rows.ids.end()},
-                                    {rows.values.begin(), rows.values.end()}});
-  held.bytes += bytes;
-  held_bytes_ += bytes;
+  const std::uint64_t bytes = rows.ids.size() * (sizeof(Id) + table.width() * sizeof(float));
+  const Turn turn = turn_of(header, bytes);
+  if (turn == Turn::none) return answer_to(request, Code::busy);
+  Held& held = held_[header.sequence];
+  sum_up([&] {
+    if (turn == Turn::now) {
+      held.add_rows(header.table, rows.numbers, rows.ids, rows.values);
+    } else {
+      held.early_rows.emplace(std::tuple(header.sender, header.table, rows.part),
+                              Held::Rows{.numbers = rows.numbers,
+                                         .ids = {rows.ids.begin(), rows.ids.end()},
+                                         .values = {rows.values.begin(), rows.values.end()}});
+      held.early_bytes += bytes;
+    }
+    held.arrived_rows.insert(key);
+  });
   counters_->rows_pushed += rows.ids.size();
   return answer_to(request);
 }
@@ -565,7 +585,7 @@ ShardStatistics Shard::statistics() const {
     for (const auto& [block, values] : dense->blocks) result.dedup_bytes += values->dedup_memory();
   }
   const std::lock_guard steps_lock(steps_mutex_);
-  result.held = held_bytes_;
+  for (const auto& [step, held] : held_) result.held += held.bytes + held.early_bytes;
   return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <bitset>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,8 +28,10 @@ struct ShardOptions {
   int place = 0;            // its number among the servers of the slot map
   std::string folder = {};  // for rows that do not fit into memory; empty: no disk
   std::uint64_t write_buffer = DiskOptions().write_buffer;  // of each table, as in DiskOptions
-  std::uint64_t held_bytes = std::uint64_t{1} << 30;  // of gradients that wait for other members
-  std::size_t sources = 4096;                         // whose pushes each table remembers
+  // Of gradients that wait for members of lower ranks. Beyond it, later members must send theirs
+  // again; the first member that has not finished the step need not.
+  std::uint64_t held_bytes = std::uint64_t{1} << 30;
+  std::size_t sources = 4096;  // whose pushes each table remembers
 };
 
 struct ShardStatistics {
@@ -37,7 +40,7 @@ struct ShardStatistics {
   std::uint64_t duplicates = 0;            // rows that were not applied again
   std::uint64_t wrong_map = 0, stale = 0;  // requests
   std::uint64_t steps = 0;                 // applied synchronous steps
-  std::uint64_t held = 0;                  // bytes of waiting gradients
+  std::uint64_t held = 0;                  // bytes of gradients of unfinished steps
   std::uint64_t forgotten = 0;             // sources beyond the limit
   std::uint64_t dedup_bytes = 0;           // bytes of marks of pushes
 };
@@ -78,6 +81,11 @@ class Shard {
   bool set_map(const SlotMap& map, std::uint64_t epoch);
   bool set_members(std::uint32_t generation, int members, std::uint64_t epoch);
   SlotMap map() const;
+  struct Members {
+    std::uint32_t generation = 0;
+    int count = 0;
+  };
+  Members members() const;  // as set last
   // Order of the leader for the current generation: these tasks are over, besides those set before.
   // Their later pushes are duplicates.
   bool set_tasks_over(const TasksOver& over, std::uint32_t generation, std::uint64_t epoch);
@@ -85,8 +93,10 @@ class Shard {
   // Tasks of which something was applied here, without these.
   std::set<TaskOf> begun_tasks(const TasksOver& over) const;
 
-  // Returns null if it was not declared. Lives as long as the shard.
+  // Returns null if it was not declared. Valid until replace(): for the thread that calls it.
   SparseTable* table(std::uint32_t number);
+  // Returns nothing if it was not declared. For all threads.
+  std::optional<std::string> table_name(std::uint32_t number) const;
   ShardStatistics statistics() const;
   std::vector<RequestCount> requests() const;  // without zeros
   std::vector<TableReport> tables() const;
@@ -133,6 +143,10 @@ class Shard {
   Frame dense_push(const Frame& request);
   Frame hold_dense(const Frame& request, std::span<const float> gradient,
                    const StepNumbers& numbers);
+  enum class Turn { now, early, none };
+  void sum_up(const std::function<void()>& add);
+  Turn turn_of(const Header& header, std::uint64_t bytes) const;
+  void advance_to(std::uint64_t step);
   void finish_step(const Frame& request, Answer& answer);
   Code try_to_apply_steps();
   void apply_steps();
@@ -193,9 +207,8 @@ class Shard {
   std::uint64_t applied_ = 0, updates_ = 0;  // the last step, and the number of steps with examples
   std::vector<std::uint64_t> slot_steps_;    // the last step of each slot
   std::map<std::uint64_t, Held> held_;       // by step
-  std::uint64_t held_bytes_ = 0;
-  bool half_applied_ = false;     // some tables of the current step are applied
-  std::optional<Error> failure_;  // as check()
+  bool half_applied_ = false;                // some tables of the current step are applied
+  std::optional<Error> failure_;             // as check()
   std::atomic<bool> broken_ = false;
 };
 

@@ -3,7 +3,10 @@
 // The parts of a Shard, for its files.
 
 #include <array>
+#include <set>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "distributed/server/shard.h"
 
@@ -36,23 +39,40 @@ struct Shard::Dense {
   std::map<std::uint32_t, std::shared_ptr<DenseBlock>> blocks;  // those that are here
 };
 
-// Gradients that wait until all members have finished their step.
+// Gradients of a step that not all members have finished: sums in the order of ranks, so that the
+// bits do not depend on the order of arrival. Gradients of the first member that has not finished
+// are added at their arrival; those of later members wait until it has.
 struct Shard::Held {
+  // Rows of a table; an id is in it once.
   struct Rows {
     StepNumbers numbers;
     std::vector<Id> ids;
     std::vector<float> values;
+    std::unordered_map<Id, std::size_t> places;  // of the ids
+    bool scaled = false;                         // to the mean; only before it is applied
     bool applied = false;  // although the whole step is not; ids and values are removed
   };
   struct Block {
     StepNumbers numbers;
     std::vector<float> gradient;
   };
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Rows>
-      rows;  // table, rank, part
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Block>
-      blocks;  // parameter, block, rank
-  std::uint64_t bytes = 0;
+  // Keys of arrived gradients: table, rank and part; parameter, block and rank.
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+  std::set<Key> arrived_rows, arrived_blocks;
+  std::map<std::uint32_t, Rows> rows;                               // sums by table
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Block> blocks;  // sums by parameter and block
+  // Gradients that wait for lower ranks: by rank, table and part; by rank, parameter and block.
+  std::map<Key, Rows> early_rows;
+  std::map<Key, Block> early_blocks;
+  std::uint64_t bytes = 0, early_bytes = 0;  // of sums, and of waiting gradients
+
+  // Adds them to the sums.
+  void add_rows(std::uint32_t table, const StepNumbers& numbers, std::span<const Id> ids,
+                std::span<const float> values);
+  void add_block(std::uint32_t parameter, std::uint32_t block, const StepNumbers& numbers,
+                 std::span<const float> gradient);
+  // Adds waiting gradients of ranks up to this one; all lower ranks have finished the step.
+  void add_early(std::uint32_t rank);
 };
 
 // The ids and values of a request; unaligned ones are copied to memory of the thread.

@@ -239,16 +239,18 @@ Frame Shard::tell(const Frame& request) {
     return answer;
   }
   const Counters& c = *counters_;
-  const auto [applied, updates] = [&] {
+  const auto [applied, updates, generation] = [&] {
     const std::lock_guard lock(steps_mutex_);
-    return std::pair(applied_, updates_);
+    return std::tuple(applied_, updates_, steps_.generation());
   }();
   std::string text = fmt::format(
-      "step {}\nupdates {}\nlookups {}\npushes {}\nrows_read {}\nrows_pushed {}\nduplicates "
+      "step {}\nupdates {}\ngeneration {}\nlookups {}\npushes {}\nrows_read {}\nrows_pushed "
+      "{}\nduplicates "
       "{}\nwrong_map {}\nstale "
       "{}\nsteps {}\n",
-      applied, updates, c.lookups.load(), c.pushes.load(), c.rows_read.load(), c.rows_pushed.load(),
-      c.duplicates.load(), c.wrong_map.load(), c.stale.load(), c.steps.load());
+      applied, updates, generation, c.lookups.load(), c.pushes.load(), c.rows_read.load(),
+      c.rows_pushed.load(), c.duplicates.load(), c.wrong_map.load(), c.stale.load(),
+      c.steps.load());
   for (const auto& [number, table] : tables_) {
     const TableStatistics s = table->rows.statistics();
     text += fmt::format(

@@ -46,6 +46,12 @@ std::uint64_t Steps::finished_by_all() const {
   return finished_.empty() ? 0 : *std::min_element(finished_.begin(), finished_.end());
 }
 
+std::uint32_t Steps::first_unfinished(std::uint64_t step) const {
+  const auto found = std::find_if(finished_.begin(), finished_.end(),
+                                  [&](std::uint64_t finished) { return finished < step; });
+  return static_cast<std::uint32_t>(found - finished_.begin());
+}
+
 std::uint64_t Steps::examples(std::uint64_t step) const {
   const auto found = examples_.find(step);
   std::uint64_t sum = 0;

@@ -29,6 +29,8 @@ class Steps {
   void finish(std::uint32_t rank, std::uint64_t step, std::uint32_t examples, Answer answer);
   // The examples of all members in a step that all have finished; known for the last few steps.
   std::uint64_t examples(std::uint64_t step) const;
+  // The first rank that has not finished this step; the number of members if all have.
+  std::uint32_t first_unfinished(std::uint64_t step) const;
   // The last step that all members have finished.
   std::uint64_t finished_by_all() const;
   // The answers that need not wait any longer.

@@ -128,6 +128,62 @@ TEST(Steps, SynchronousTrainingGivesTheBitsOfOneProcess) {
   EXPECT_EQ(cluster.shard(0).statistics().held, 0u);
 }
 
+// Fault 16: the gradients of all members waited, unreduced, until the step was finished. Beyond the
+// limit members were answered `busy` until they gave up.
+TEST(Steps, MoreGradientsThanTheLimitAreSummedInTurn) {
+  constexpr int kMembers = 6, kSteps = 3;
+  constexpr std::size_t kFloats = 20000;
+  constexpr std::uint64_t kLimit = 3 * kFloats * sizeof(float) / 2;  // of six gradients
+  Cluster cluster(1, {.held_bytes = kLimit});
+  cluster.set_members(1, kMembers);
+  const DenseDeclaration declaration{
+      .name = "w", .rows = 1, .columns = kFloats, .mode = Mode::synchronous};
+  const std::vector<float> weights(kFloats, 1);
+  const auto gradient = [&](int rank, int step) {
+    return Batches(static_cast<unsigned>(100 * step + rank)).floats(kFloats);
+  };
+  std::vector<std::unique_ptr<ParameterClient>> clients;
+  for (int rank = 0; rank < kMembers; ++rank) {
+    ClientOptions options = impatient(cluster, static_cast<std::uint32_t>(rank) + 1);
+    options.deadline = Milliseconds(60000);
+    clients.push_back(std::make_unique<ParameterClient>(cluster.network(), options));
+    clients.back()->declare({{0, declaration, weights}});
+    clients.back()->join(1, static_cast<std::uint32_t>(rank));
+  }
+  std::vector<float> wanted = weights;
+  for (int step = 1; step <= kSteps; ++step) {
+    std::vector<std::vector<float>> gradients;
+    for (int rank = 0; rank < kMembers; ++rank) gradients.push_back(gradient(rank, step));
+    std::vector<Underway> pushes;
+    for (int rank = kMembers - 1; rank >= 0; --rank) {  // the last one first
+      ParameterClient& client = *clients[static_cast<std::size_t>(rank)];
+      client.begin_step(static_cast<std::uint64_t>(step));
+      pushes.push_back(
+          client.start_push(0, gradients[static_cast<std::size_t>(rank)].data(), {.rate = 1}));
+    }
+    std::vector<std::thread> members;
+    for (int rank = 0; rank < kMembers; ++rank) {
+      members.emplace_back([&, rank] {
+        pushes[static_cast<std::size_t>(kMembers - 1 - rank)].wait();
+        EXPECT_LE(cluster.shard(0).statistics().held, kLimit + kFloats * sizeof(float));
+        clients[static_cast<std::size_t>(rank)]->finish_step();
+      });
+    }
+    for (std::thread& member : members) member.join();
+    std::vector<float> sum = gradients[0];
+    for (int rank = 1; rank < kMembers; ++rank) {
+      for (std::size_t i = 0; i < kFloats; ++i) {
+        sum[i] += gradients[static_cast<std::size_t>(rank)][i];
+      }
+    }
+    for (std::size_t i = 0; i < kFloats; ++i) wanted[i] -= sum[i];
+  }
+  std::vector<float> pulled(kFloats);
+  clients[0]->pull(0, pulled.data());
+  EXPECT_EQ(pulled, wanted);
+  EXPECT_EQ(cluster.shard(0).statistics().held, 0u);
+}
+
 // A member fails in the middle of a step: the others are notified and repeat the step without it.
 TEST(Steps, WhoLeavesCutsANewGeneration) {
   Cluster cluster(2);

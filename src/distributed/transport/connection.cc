@@ -116,7 +116,7 @@ struct Connection::State {
   State(Network::State& n, const ConnectionOptions& o);
   void close();
 
-  Pending send(Frame frame, Deadline deadline);
+  Pending send(Frame frame, Deadline deadline, Deadline space_until);
 
   // By the network's thread:
   void tick(Clock::time_point now);
@@ -410,7 +410,7 @@ void Connection::State::tick(Clock::time_point now) {
   if (attempt == nullptr && !closing && now >= next_attempt) open_stream();
 }
 
-Pending Connection::State::send(Frame frame, Deadline deadline) {
+Pending Connection::State::send(Frame frame, Deadline deadline, Deadline space_until) {
   const std::size_t bytes = frame.payload.size() + kHeaderBytes;
   if (bytes > options.largest_frame) {
     fail_usage(fmt::format("a frame of {} bytes, of which at most {} are taken: ask in parts",
@@ -419,7 +419,7 @@ Pending Connection::State::send(Frame frame, Deadline deadline) {
   auto pending = std::make_shared<Pending::State>(deadline, options.address);
   const std::uint32_t sum = checksum_of(frame.payload);
   std::unique_lock lock(mutex);
-  if (!space.wait_until(lock, deadline, [&] { return room(bytes); })) {
+  if (!space.wait_until(lock, space_until, [&] { return room(bytes); })) {
     throw Unavailable(fmt::format("{}: {} requests had no answer in time", options.address,
                                   waiting.size() + sent.size()));
   }
@@ -439,8 +439,8 @@ Connection::Connection(Network& network, const ConnectionOptions& options)
     : state_(std::make_unique<State>(*network.state_, options)) {}
 Connection::~Connection() { state_->close(); }
 
-Pending Connection::send(Frame frame, Deadline deadline) {
-  return state_->send(std::move(frame), deadline);
+Pending Connection::send(Frame frame, Deadline deadline, Deadline space) {
+  return state_->send(std::move(frame), deadline, space);
 }
 bool Connection::open() const {
   const std::lock_guard lock(state_->mutex);

@@ -78,10 +78,13 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Waits while the limits of requests in flight are reached. Requests that wait for the stream are
-  // sent when it opens. Errors: Unavailable if the deadline passes first; usage for a frame that is
-  // too large; as get().
-  Pending send(Frame frame, Deadline deadline);
+  // Waits while the limits of requests in flight are reached, until `space` at most. Requests that
+  // wait for the stream are sent when it opens. Errors: Unavailable if there is no space in time;
+  // usage for a frame that is too large; as get().
+  Pending send(Frame frame, Deadline deadline, Deadline space);
+  Pending send(Frame frame, Deadline deadline) {
+    return send(std::move(frame), deadline, deadline);
+  }
   Frame ask(Frame frame, Deadline deadline) { return send(std::move(frame), deadline).get(); }
 
   const std::string& address() const;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <grpcpp/generic/async_generic_service.h>
+#include <sched.h>
 
 #include <atomic>
 #include <deque>
@@ -24,8 +25,15 @@ using grpc::StatusCode;
 struct Counters {
   std::atomic<std::uint64_t> streams{0}, open{0}, requests{0}, answers{0}, bytes_in{0},
       bytes_out{0}, unauthenticated_peers{0}, malformed{0}, replayed{0}, corrupt{0}, broken{0},
-      full{0};
+      full{0}, waiting{0};
 };
+
+// That this process may use.
+int processors() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 Frame failure(Code code, const std::string& text) {
   Frame frame;
@@ -62,6 +70,7 @@ class Answer::Stream : public std::enable_shared_from_this<Answer::Stream> {
   void take();
   void read_on();
   void write_on();
+  void count_outgoing(std::size_t bytes);
   void finish(const Status& status);
   void refuse(const Status& status);
   void finish_if_drained();
@@ -87,6 +96,8 @@ class Answer::Stream : public std::enable_shared_from_this<Answer::Stream> {
   std::size_t bytes_ = 0;  // of requests under way
   grpc::ByteBuffer message_;
   std::deque<grpc::ByteBuffer> outgoing_;
+  std::size_t outgoing_bytes_ = 0;  // with the one that is being written
+  std::size_t written_bytes_ = 0;   // of that one
   Tag accepted_{[this](bool ok) { accepted(ok); }}, read_{[this](bool ok) { read_done(ok); }},
       written_{[this](bool ok) { written(ok); }}, finished_{[this](bool) { finished(); }},
       done_{[this](bool) { done(); }};
@@ -108,7 +119,7 @@ struct FrameServer::State {
   grpc::AsyncGenericService service;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues;
   std::unique_ptr<grpc::Server> server;
-  int port = 0;
+  int port = 0, handlers = 0;
   std::unique_ptr<WorkQueue> work;
   std::vector<std::thread> threads;
 
@@ -166,9 +177,11 @@ void Answer::Stream::accepted(bool ok) {
     if (status.ok()) {
       open_ = true;
       ++counters_->open;
-      peer_ = {++counters_->streams, context_.peer(), {}};
+      peer_ = {++counters_->streams, context_.peer(), {}, {}};
       for (const grpc::string_ref& name : context_.auth_context()->GetPeerIdentity()) {
-        peer_.name.assign(name.data(), name.size());
+        const std::string text(name.data(), name.size());
+        const std::string role = role_named(text);
+        (role.empty() ? peer_.name : peer_.role) = role.empty() ? text : role;
       }
       read_on();
     } else {
@@ -181,7 +194,8 @@ void Answer::Stream::accepted(bool ok) {
 void Answer::Stream::read_on() {
   const FrameServerOptions& options = server_.options;
   if (reading_ || ended_ || draining_) return;
-  if (under_way_ >= options.requests || (under_way_ > 0 && bytes_ >= options.bytes)) {
+  if (under_way_ >= options.requests || (under_way_ > 0 && bytes_ >= options.bytes) ||
+      outgoing_bytes_ >= options.answer_bytes) {
     ++counters_->full;
     return;
   }
@@ -249,6 +263,7 @@ void Answer::Stream::answer(Frame frame, std::uint32_t request, std::size_t byte
   }
   ++counters_->answers;
   counters_->bytes_out += message.Length();
+  count_outgoing(message.Length());
   outgoing_.push_back(std::move(message));
   write_on();
   read_on();
@@ -267,6 +282,7 @@ void Answer::Stream::write_on() {
   ++operations_;
   const grpc::ByteBuffer message = std::move(outgoing_.front());
   outgoing_.pop_front();
+  written_bytes_ = message.Length();
   grpc::WriteOptions options;
   if (!outgoing_.empty()) options.set_buffer_hint();
   call_.Write(message, options, &written_);
@@ -276,6 +292,7 @@ void Answer::Stream::written(bool ok) {
   std::unique_lock lock(mutex_);
   --operations_;
   writing_ = false;
+  count_outgoing(-std::exchange(written_bytes_, 0));
   if (ended_) {
     if (!std::exchange(finishing_, true)) {
       ++operations_;
@@ -285,9 +302,16 @@ void Answer::Stream::written(bool ok) {
     finish({StatusCode::UNAVAILABLE, "the stream is broken"});
   } else {
     write_on();
+    read_on();
     finish_if_drained();
   }
   settle(std::move(lock));
+}
+
+// `bytes` more; less, if it is negative modulo 2^64.
+void Answer::Stream::count_outgoing(std::size_t bytes) {
+  outgoing_bytes_ += bytes;
+  counters_->waiting += bytes;
 }
 
 void Answer::Stream::finish(const Status& status) {
@@ -295,6 +319,7 @@ void Answer::Stream::finish(const Status& status) {
   if (open_) --counters_->open;
   status_ = status;
   outgoing_.clear();
+  count_outgoing(written_bytes_ - outgoing_bytes_);
   if (writing_) return;  // when that is over
   finishing_ = true;
   ++operations_;
@@ -341,7 +366,8 @@ void Answer::Stream::settle(std::unique_lock<std::mutex> lock) {
 
 void FrameServer::State::start() {
   check_security(options.address, options.security);
-  work = std::make_unique<WorkQueue>(std::max(options.threads, 1));
+  handlers = options.threads > 0 ? options.threads : processors();
+  work = std::make_unique<WorkQueue>(handlers);
   grpc::ServerBuilder builder;
   builder.AddListeningPort(options.address, server_credentials(options.security), &port);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -351,8 +377,8 @@ void FrameServer::State::start() {
       options.largest_frame);
   builder.SetMaxReceiveMessageSize(static_cast<int>(options.largest_frame + (64u << 10)));
   builder.RegisterAsyncGenericService(&service);
-  for (int i = 0; i < std::max(options.queues, 1); ++i)
-    queues.push_back(builder.AddCompletionQueue());
+  const int waiting = options.queues > 0 ? options.queues : (handlers + 3) / 4;
+  for (int i = 0; i < waiting; ++i) queues.push_back(builder.AddCompletionQueue());
   server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
     for (const auto& queue : queues) queue->Shutdown();
@@ -457,6 +483,7 @@ FrameServer::FrameServer(const FrameServerOptions& options, Handler handler)
 FrameServer::~FrameServer() { stop(Clock::now()); }
 void FrameServer::stop(Clock::time_point deadline) { state_->stop(deadline); }
 int FrameServer::port() const { return state_->port; }
+int FrameServer::threads() const { return state_->handlers; }
 
 TransportStatistics FrameServer::statistics() const {
   const Counters& c = *state_->counters;
@@ -471,7 +498,8 @@ TransportStatistics FrameServer::statistics() const {
           c.replayed,
           c.corrupt,
           c.broken,
-          c.full};
+          c.full,
+          c.waiting};
 }
 
 }  // namespace trireme::distributed

@@ -17,11 +17,12 @@ struct FrameServerOptions {
   std::string address = "127.0.0.1:0";    // port 0: any free port
   std::string service = kDefaultService;  // callers of another service are refused
   Security security = {};                 // check_security() has the requirements
-  int threads = 2;                        // they run the handler
-  int queues = 1;                         // threads that wait for network events
+  int threads = 0;                        // they run the handler; 0: as many as processors
+  int queues = 0;  // threads that wait for network events; 0: one for every four of them
   // Limits of one stream. The server does not read further requests, so that the sender waits.
   int requests = 16;
   std::size_t bytes = 32u << 20;
+  std::size_t answer_bytes = 32u << 20;  // of answers that the network has not taken yet
   int streams = 1024;
   std::size_t largest_frame = kLargestFrame;  // 64 MiB at most
 };
@@ -31,6 +32,7 @@ struct Peer {
   std::uint64_t stream = 0;  // counts the streams of the server
   std::string address;
   std::string name;  // of its certificate; empty without
+  std::string role;  // of its certificate: security.h; empty: it may do everything
 };
 
 // The answer to a request. Any thread may give it at any time. A second answer is dropped, and so
@@ -72,6 +74,7 @@ struct TransportStatistics {
   std::uint64_t corrupt = 0;    // wrong checksums; the request was refused
   std::uint64_t broken = 0;     // streams that the client broke
   std::uint64_t full = 0;       // how often a stream reached its limits
+  std::uint64_t waiting = 0;    // bytes of answers that the network has not taken yet
 };
 
 class FrameServer {
@@ -82,6 +85,7 @@ class FrameServer {
   ~FrameServer();
 
   int port() const;
+  int threads() const;  // that run the handler
   TransportStatistics statistics() const;
   // Accepts no more requests, waits until the deadline for answers to those in flight, and ends all
   // streams. A handler must not call it.

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <condition_variable>
 #include <future>
@@ -421,6 +422,64 @@ TEST(Transport, AStreamHasOnlySoMuchUnderWay) {
   EXPECT_EQ(door.waiting(), 3);
   door.open();
   for (Pending& each : pending) EXPECT_EQ(each.get().payload.text(), "?");
+}
+
+// Fault 17: answers were queued without limit while a client on a slow link sent more requests.
+TEST(Transport, AnswersThatTheNetworkDoesNotTakeAreLimited) {
+  constexpr int kRequests = 200;
+  constexpr std::size_t kSize = 90000;
+  std::atomic<int> handled = 0;
+  Ends ends(
+      [&](const Peer&, Frame, Answer& answer) {
+        ++handled;
+        answer(frame_of(std::string(kSize, 'x')));
+      },
+      {.answer_bytes = 4 * kSize});
+  const auto channel =
+      grpc::CreateChannel(ends.connection->address(), grpc::InsecureChannelCredentials());
+  const Method method("/trireme.Transport/Frames", channel, true);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kLong);
+  context.AddMetadata("authorization", "open sesame");
+  const auto stream = method.open(&context);
+  for (int i = 1; i <= kRequests; ++i) {
+    Frame frame = frame_of("?");
+    frame.header.request = static_cast<std::uint32_t>(i);
+    const auto header = encode_header(frame.header, 1, checksum_of(frame.payload));
+    ASSERT_TRUE(stream->Write(
+        {std::string(reinterpret_cast<const char*>(header.data()), header.size()) + "?"}));
+  }
+  // Without a limit all are handled at once.
+  for (const Deadline until = in(Milliseconds(1000));
+       handled < kRequests && Clock::now() < until;) {
+    std::this_thread::sleep_for(Milliseconds(5));
+  }
+  EXPECT_GE(handled, 4);
+  EXPECT_LT(handled, 60);
+  EXPECT_LE(ends.server->statistics().waiting, (4 + 16 + 1) * (kSize + kHeaderBytes));
+  EXPECT_GE(ends.server->statistics().full, 1u);
+  int answers = 0;
+  for (Message answer; answers < kRequests && stream->Read(&answer);) ++answers;
+  EXPECT_EQ(answers, kRequests) << "a slow client gets on";
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(ends.server->statistics().waiting, 0u);
+}
+
+// Fault 18: two threads ran the handlers of a parameter server, whatever the machine.
+TEST(Transport, AsManyHandlersAsProcessors) {
+  cpu_set_t all, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  EXPECT_EQ(Ends(echo).server->threads(), CPU_COUNT(&all));
+  EXPECT_EQ(Ends(echo, {.threads = 5}).server->threads(), 5);
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  }
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(Ends(echo).server->threads(), 1);
+  EXPECT_EQ(Ends(echo).ask("?"), "?");
+  ::sched_setaffinity(0, sizeof all, &all);
 }
 
 TEST(Transport, WhatIsPutAsideDoesNotHoldOthersUp) {

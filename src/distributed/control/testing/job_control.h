@@ -26,12 +26,15 @@ inline const std::string kJob = "job/";
 // A server of the job; killing it skips the work of its destructor.
 class TestServer {
  public:
-  TestServer(Store& store, const std::string& name, int places, const std::string& folder)
+  // `port` 0: any free port.
+  TestServer(Store& store, const std::string& name, int places, const std::string& folder,
+             int port = 0)
       : store_(store), lease_(store, {.seconds = 60}), members_(store, kJob) {
     const std::optional<int> place = members_.claim_place("server", places, lease_, name);
     EXPECT_TRUE(place.has_value());
     place_ = place.value_or(0);
-    ParameterServerOptions options{.transport = {.security = kTestSecurity}};
+    ParameterServerOptions options{
+        .transport = {.address = "127.0.0.1:" + std::to_string(port), .security = kTestSecurity}};
     options.shard.place = place_;
     options.other = [&](Shard& shard) {
       keeper_.emplace(
@@ -40,11 +43,12 @@ class TestServer {
       return
           [this](const Frame& request, Answer& answer) { return keeper_->handle(request, answer); };
     };
-    server_.emplace(options);
+    testing::at_old_port([&] { server_.emplace(options); });
     members_.join({.name = name,
                    .role = "server",
                    .place = place_,
-                   .address = "127.0.0.1:" + std::to_string(server_->port())},
+                   .address = "127.0.0.1:" + std::to_string(server_->port()),
+                   .instance = lease_.id()},
                   lease_);
   }
   // First no more orders arrive, then the keeper finishes, then its data end.
@@ -53,6 +57,7 @@ class TestServer {
     keeper_.reset();
   }
   Shard& shard() { return server_->shard(); }
+  int port() const { return server_->port(); }
 
  private:
   Store& store_;
