@@ -135,7 +135,7 @@ TEST_F(JobCommands, StopTellsWhatBecameOfIt) {
     put("orders/stopped", text_of(StopReport{1.25,
                                              4,
                                              {"trainer_1"},
-                                             {1, 2, 3, 0, 5, 0, 0},
+                                             TaskState{1, 2, 3, 0, 5, 0, 0},
                                              LastCheckpoint{7, "", 1, 5, 1200},
                                              "the same command"}));
     while (job_.store->get("job/orders/stop")) std::this_thread::sleep_for(Milliseconds(5));

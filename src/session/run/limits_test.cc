@@ -62,7 +62,7 @@ TEST(Limits, OfOperations) {
 TEST(Limits, OfOperationsOfLibraryKernels) {
   Program program;
   const Value x = program.input("x", f32, {batch, 64});
-  const Value y = matmul(x, transpose(x, {.perm = {1, 0}}));
+  const Value y = matmul(x, transpose(x, {.permutation = {1, 0}}));
   Session session(program, {.max_operations = 100000});
   EXPECT_NO_THROW(session.run({{"x", Tensor(f32, {8, 64})}}, {y}));
   data_error([&] { session.run({{"x", Tensor(f32, {64, 64})}}, {y}); });
