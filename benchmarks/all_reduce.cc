@@ -140,9 +140,10 @@ void report(const std::vector<Engine>& engines, std::size_t bytes) {
 
 void run(std::size_t count, int rounds, const std::string& only) {
   const auto memory = trireme::distributed::make_memory_store();
-  const trireme::distributed::EtcdServer server(*memory, {});
+  const trireme::distributed::EtcdServer server(*memory, {.security = {.token = "t"}});
   const auto store = trireme::distributed::connect_etcd(
-      {.address = "127.0.0.1:" + std::to_string(broadcast(server.port()))});
+      {.address = "127.0.0.1:" + std::to_string(broadcast(server.port())),
+       .security = {.token = "t"}});
   Group group(*store, "bench/", 1, rank(), size(),
               {.timeout = trireme::distributed::Milliseconds(60000)});
   Gloo gloo;

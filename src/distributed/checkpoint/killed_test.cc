@@ -40,7 +40,7 @@ CatalogOptions options_of(const std::string& folder) {
 
 // Continues from the last checkpoint, and writes one after each step until it is killed.
 [[noreturn]] void write_for_ever(const std::string& folder, const std::string& port) {
-  const auto store = connect_etcd({.address = "127.0.0.1:" + port});
+  const auto store = connect_etcd({.address = "127.0.0.1:" + port, .security = {.token = "t"}});
   Catalog catalog(*store, options_of(folder));
   SparseTable table(words());
   const Share share{{{table, {{0, kSlots}}}}, {}};
@@ -83,7 +83,7 @@ TEST(KilledWriter, LeavesTheLastCheckpointWhole) {
   if (const char* const folder = std::getenv(kFolder)) write_for_ever(folder, std::getenv(kPort));
   const MemoryDirectory directory;
   const auto store = make_memory_store();
-  const EtcdServer server(*store, {});
+  const EtcdServer server(*store, {.security = {.token = "t"}});
   Catalog catalog(*store, options_of(directory.path()));
   SparseTable expected(words());
   std::int64_t trained = 0;

@@ -85,7 +85,7 @@ class Processes : public ::testing::Test {
   std::string address() const { return "127.0.0.1:" + std::to_string(server_.port()); }
 
   const std::unique_ptr<Store> store_ = make_memory_store();
-  const EtcdServer server_{*store_, {}};
+  const EtcdServer server_{*store_, {.security = {.token = "open sesame"}}};
   std::vector<std::unique_ptr<MemberProcess>> members_;
   double broken_ = 0, formed_ = 0;  // seconds until the last of them knew, and was in a new group
 };

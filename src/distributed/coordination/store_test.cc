@@ -292,7 +292,10 @@ TEST(EtcdServer, RefusesStrangersAndCountsThem) {
   }
   EXPECT_GE(server.refused(), 4);
   EXPECT_FALSE(memory->get("a"));
-  EXPECT_NE(error_of(ErrorKind::io, [&] { EtcdServer(*memory, {.address = address}); }), "");
+  EXPECT_NE(
+      error_of(ErrorKind::io,
+               [&] { EtcdServer(*memory, {.address = address, .security = {.token = "t"}}); }),
+      "");
 }
 
 TEST(EtcdStore, SaysThatNobodyAnswers) {

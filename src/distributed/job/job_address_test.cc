@@ -136,9 +136,11 @@ TEST_F(StoredJobs, WithoutALauncherTheClusterScales) {
   put("clicks/7/orders/wanted", "2 2");
   put("clicks/7/orders/limits", "1 256");
   run("clicks/7", "clicks-master-0.1", "master");
-  const EtcdServer server(*store_, {});
-  const std::string etcd = "127.0.0.1:" + std::to_string(server.port());
-  const OpenJob job = open_job({.etcd = etcd, .prefix = "trireme/clicks/7"}, "");
+  const EtcdServer server(*store_, {.security = {.token = "secret"}});
+  const std::string address = "127.0.0.1:" + std::to_string(server.port());
+  ::setenv("TRIREME_JOB_TOKEN", "secret", 1);
+  const OpenJob job = open_job({.store = address, .prefix = "trireme/clicks/7"}, "");
+  ::unsetenv("TRIREME_JOB_TOKEN");
   EXPECT_EQ(job.record.name, "clicks");
   EXPECT_FALSE(has_launcher(job));
   EXPECT_THAT(text_of(job.record, read_status(*job.store, job.record.prefix), 0),

@@ -455,7 +455,7 @@ TEST(Transport, AnswersThatTheNetworkDoesNotTakeAreLimited) {
     std::this_thread::sleep_for(Milliseconds(5));
   }
   EXPECT_GE(handled, 4);
-  EXPECT_LT(handled, 60);
+  EXPECT_LT(handled, 100) << "besides those that gRPC keeps";
   EXPECT_LE(ends.server->statistics().waiting, (4 + 16 + 1) * (kSize + kHeaderBytes));
   EXPECT_GE(ends.server->statistics().full, 1u);
   int answers = 0;

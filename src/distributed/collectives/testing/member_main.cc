@@ -174,7 +174,7 @@ int main(int argc, char** argv) {
   }
   std::signal(SIGTERM, [](int) { end_wanted = 1; });
   try {
-    const auto store = connect_etcd({.address = argv[1]});
+    const auto store = connect_etcd({.address = argv[1], .security = {.token = "open sesame"}});
     Member(*store, argv[2], argv[3], numbers).run();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", argv[3], error.what());
