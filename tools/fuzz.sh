@@ -3,7 +3,8 @@
 #   tools/fuzz.sh [SECONDS]          every target
 #   tools/fuzz.sh SECONDS NAME...    only these
 #   KEEP=1 tools/fuzz.sh SECONDS     puts the smallest set of inputs that reaches the same code into
-#                                    tests/fuzz/corpus, at most 5 MB for all targets
+#                                    tests/fuzz/corpus: at most 5 MB for all targets, and 100 files
+#                                    for each
 # A finding is left as build/fuzz/findings/<target>-<hash>; run the target on that file to see it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +17,9 @@ if [ ! -f tests/fuzz/CMakeLists.txt ]; then
   exit 0
 fi
 cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz --target fuzz_targets -j "${JOBS:-$(nproc)}"
+targets=(fuzz_targets)
+[ $# -eq 0 ] || targets=("${@/#/fuzz_}")
+cmake --build --preset fuzz --target "${targets[@]}" -j "${JOBS:-$(nproc)}"
 
 mkdir -p build/fuzz/findings
 tests/fuzz/make_dictionaries.py build/fuzz/dictionaries
@@ -54,7 +57,7 @@ programs() {
 }
 
 # keep NAME: adds what libFuzzer has found to the seeds of a target, without inputs that reach no
-# code of their own, smallest first, up to the target's share of 5 MB.
+# code of their own, smallest first, up to 100 files and the target's share of 5 MB.
 keep() {
   local name=$1 share=$2 found=build/fuzz/corpus/$1 seeds=tests/fuzz/corpus/${1#fuzz_}
   local merged=build/fuzz/merged/$1 used file
@@ -63,10 +66,11 @@ keep() {
   # Inputs of the first folder stay, so the seeds come first.
   cp "$seeds"/* "$merged"/ 2>/dev/null || true
   "build/fuzz/bin/$name" -merge=1 "$merged" "$found" </dev/null >"build/fuzz/$name.merge.log" 2>&1 || return 0
-  used=$(du -sb --apparent-size "$seeds" | cut -f1)
+  used=$(find "$seeds" -type f -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }')
   while read -r size file; do
     [ -e "$seeds/$(basename "$file")" ] && continue
     [ $((used + size)) -le "$share" ] || break
+    [ "$(find "$seeds" -type f | wc -l)" -lt 100 ] || break
     cp "$file" "$seeds/"
     used=$((used + size))
   done < <(find "$merged" -type f -printf '%s %p\n' | sort -n)
@@ -83,7 +87,7 @@ if [ $((clean + failed)) -eq 0 ]; then
 fi
 if [ -n "${KEEP:-}" ]; then
   for name in $(programs "$@"); do keep "$name" $((5000000 / $(programs | wc -l))); done
-  echo "fuzz: tests/fuzz/corpus has $(du -sb tests/fuzz/corpus | cut -f1) bytes"
+  echo "fuzz: tests/fuzz/corpus has $(find tests/fuzz/corpus -type f -printf '%s\n' | awk '{ n += $1 } END { print n }') bytes"
 fi
 echo "fuzz: $clean of $((clean + failed)) targets clean after $seconds s each"
 [ "$failed" -eq 0 ]
