@@ -78,7 +78,8 @@ Feeds feeds_for(const Program& program, const SymbolSizes& sizes, std::uint64_t 
     const ir::Type& type = input.get()->type;
     const std::vector<std::int64_t> shape = evaluate(type.shape, sizes);
     for (const std::int64_t size : shape) {
-      if (size < 0 || size > 64) throw Error(ErrorKind::usage, "an input that is too large for this test");
+      if (size < 0 || size > 64)
+        throw Error(ErrorKind::usage, "an input that is too large for this test");
     }
     const std::string name = input.get()->name;
     if (type.splits_of.empty()) {
