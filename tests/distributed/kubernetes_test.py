@@ -443,7 +443,7 @@ class AsProcesses(unittest.TestCase):
 
         status = cluster.wait_for(lambda now: done(now) > 0 and roles(now).count("master") == 2)
         self.assertEqual(status["wanted"], {"trainers": 2, "servers": 1})
-        self.assertEqual(status["limits"], {"min": 1, "max": 256})
+        self.assertEqual(status["limits"], {"min": 1, "max": 4096})
         leader = status["tasks"]["leader"]
         self.assertRegex(leader, r"^clicks-master-[01]\.[0-9a-f]{8}$")
         cluster.running[leader.split(".")[0]][0].kill()

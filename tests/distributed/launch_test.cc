@@ -294,7 +294,7 @@ TEST_F(Launch, MistakesEndIt) {
   EXPECT_THAT(outcome.output, HasSubstr("a job needs some: --servers 2"));
   outcome = run_here(kLaunch + "--trainers 0 " + none);
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.output, HasSubstr("trainers must be 1 to 256"));
+  EXPECT_THAT(outcome.output, HasSubstr("trainers must be 1 to 4096"));
   outcome = run_here(kLaunch + "--trainers 1 missing.toml");
   EXPECT_EQ(outcome.code, 4);
   EXPECT_THAT(outcome.output, HasSubstr("missing.toml"));
