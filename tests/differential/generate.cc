@@ -122,14 +122,16 @@ class Generator {
   std::vector<ir::Type> resized(const ops::Sample& sample) {
     std::map<std::int64_t, Dim> sizes;
     std::vector<ir::Type> types = sample.operands;
-    const bool symbolic = one_in(2);
+    const bool has_splits = std::any_of(types.begin(), types.end(),
+                                        [](const ir::Type& t) { return !t.splits_of.empty(); });
+    const bool symbolic = !has_splits && one_in(2);
     const auto renamed = [&](const Dim& dim, bool first) -> Dim {
       const std::int64_t size = dim.constant();
       const auto found = sizes.find(size);
       if (found != sizes.end()) return found->second;
       Dim next = dim;
       if (first && symbolic) next = batch;
-      else if (!one_in(3)) next = kSizes[static_cast<std::size_t>(below(std::size(kSizes)))];
+      else if (!one_in(3)) next = any_size(size, has_splits);
       return sizes.emplace(size, next).first->second;
     };
     for (ir::Type& type : types) {
@@ -147,6 +149,12 @@ class Generator {
       type.splits_of = rows->second.str();
     }
     return types;
+  }
+
+  // Not more rows of sequences than the sample has: the reference of CTC tries all alignments.
+  std::int64_t any_size(std::int64_t size, bool at_most) {
+    const std::int64_t next = kSizes[static_cast<std::size_t>(below(std::size(kSizes)))];
+    return at_most ? std::min(next, size) : next;
   }
 
   // Changes some attributes: the type rule decides whether they are possible.
