@@ -159,7 +159,8 @@ TEST(Elastic, AGroupGoesOnWhileTheStoreIsAway) {
   for (const char* name : {"a", "b"}) {
     members.push_back(std::make_unique<MemberProcess>(
         etcd.address(), "job/", name,
-        std::vector<std::string>{"min_members=2", "lease=2", "pause=10000", "count=10"}));
+        std::vector<std::string>{"min_members=2", "lease=2", "pause=10000", "count=10",
+                                 "token=0"}));
   }
   std::optional<Happening> step = members[0]->next("step");
   ASSERT_TRUE(step);
@@ -175,7 +176,7 @@ TEST(Elastic, AGroupGoesOnWhileTheStoreIsAway) {
   // The group stays the same when the leases are renewed, and a third member can join it.
   members.push_back(std::make_unique<MemberProcess>(
       etcd.address(), "job/", "c",
-      std::vector<std::string>{"min_members=2", "lease=2", "count=10"}));
+      std::vector<std::string>{"min_members=2", "lease=2", "count=10", "token=0"}));
   do {
     step = members[2]->next("step");
     ASSERT_TRUE(step);

@@ -166,7 +166,7 @@ int main(int argc, char** argv) {
   }
   std::map<std::string, std::int64_t> numbers = {
       {"count", 1000},    {"min_members", 1}, {"lease", 5}, {"settle", 500},
-      {"timeout", 10000}, {"form", 2000},     {"pause", 0}};
+      {"timeout", 10000}, {"form", 2000},     {"pause", 0}, {"token", 1}};
   for (int i = 4; i < argc; ++i) {
     const std::string text = argv[i];
     const std::size_t equals = std::min(text.find('='), text.size() - 1);
@@ -174,7 +174,9 @@ int main(int argc, char** argv) {
   }
   std::signal(SIGTERM, [](int) { end_wanted = 1; });
   try {
-    const auto store = connect_etcd({.address = argv[1], .security = {.token = "open sesame"}});
+    EtcdOptions etcd{.address = argv[1]};
+    if (numbers["token"] != 0) etcd.security.token = "open sesame";
+    const auto store = connect_etcd(etcd);
     Member(*store, argv[2], argv[3], numbers).run();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", argv[3], error.what());
