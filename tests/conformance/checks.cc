@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/number_text.h"
+#include "base/philox.h"
 
 namespace trireme::conformance {
 namespace {
@@ -18,16 +19,8 @@ std::vector<const ir::Value*> all_outputs(const Case& c) {
   return values;
 }
 
-// Returns the seed of a Session's first run. As in session.cc, it is the first number that
-// SplitMix64 generates from SessionOptions::seed.
-std::uint64_t first_run_seed(std::uint64_t seed) {
-  std::uint64_t z = seed + 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-ops::EvaluateOptions options() { return {.training = true, .run_seed = first_run_seed(kSeed)}; }
+// As the first run of a Session.
+ops::EvaluateOptions options() { return {.training = true, .run_seed = seed_of_run(kSeed, 0)}; }
 
 double loss_of(const Case& c, const ops::RefTensors& inputs) {
   ops::RefTensors parameters;

@@ -34,10 +34,6 @@ std::vector<Kind> kinds() {
   return all;
 }
 
-ops::EvaluateOptions evaluate_options() {
-  return {.training = true, .run_seed = first_run_seed(kSessionSeed)};
-}
-
 std::vector<const ir::Value*> outputs_of(const Program& program) {
   std::vector<const ir::Value*> values;
   for (const Value& value : program.outputs()) values.push_back(value.get());
@@ -112,11 +108,11 @@ Expected expected_of(const Program& program, const ops::RefTensors& inputs, doub
   ops::RefTensors parameters;
   const auto wanted = outputs_of(program);
   Expected expected;
-  expected.values = ops::evaluate(program.ir(), inputs, parameters, wanted, evaluate_options());
+  expected.values = ops::evaluate(program.ir(), inputs, parameters, wanted, first_run());
   std::vector<std::vector<double>> spread;
   for (const ops::RefTensor& value : expected.values) spread.emplace_back(value.data.size());
   for (int k = 1; k <= repeats; ++k) {
-    ops::EvaluateOptions options = evaluate_options();
+    ops::EvaluateOptions options = first_run();
     options.noise = error;
     options.noise_seed = static_cast<std::uint64_t>(k);
     std::vector<ops::RefTensor> others;

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/philox.h"
 #include "ops/common.h"
 #include "ops/philox.h"
 #include "transforms/autodiff.h"
@@ -322,8 +323,7 @@ class Generator {
     for (const Value& value : results) wanted.push_back(value.get());
     const ops::RefTensors inputs = numbers_for(generated_.inputs, sizes_);
     const auto numbers =
-        ops::evaluate(generated_.program->ir(), inputs, parameters, wanted,
-                      {.training = true, .run_seed = first_run_seed(kSessionSeed)});
+        ops::evaluate(generated_.program->ir(), inputs, parameters, wanted, first_run());
     for (std::size_t i = 0; i < results.size(); ++i) {
       const auto& data = numbers[i].data;
       const bool tame = std::all_of(data.begin(), data.end(), [](double x) {
@@ -417,12 +417,8 @@ SymbolSizes first_sizes(std::uint64_t seed) {
   return {{"batch", kBatches[seed % std::size(kBatches)]}};
 }
 
-// SplitMix64's first number, as session.cc draws it.
-std::uint64_t first_run_seed(std::uint64_t session_seed) {
-  std::uint64_t z = session_seed + 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
+ops::EvaluateOptions first_run() {
+  return {.training = true, .run_seed = seed_of_run(kSessionSeed, 0)};
 }
 
 }  // namespace trireme::differential

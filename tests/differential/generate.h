@@ -40,8 +40,8 @@ ops::RefTensors numbers_for(const std::vector<InputSpec>& inputs, const SymbolSi
 // The symbols of all Programs and their first sizes; other sizes are tried later.
 SymbolSizes first_sizes(std::uint64_t seed);
 
-// The seed of the random ops of a Session's first run (as in session.cc).
-std::uint64_t first_run_seed(std::uint64_t session_seed);
+// The seed of all Sessions, and how the evaluator repeats their first run.
 inline constexpr std::uint64_t kSessionSeed = 12345;
+ops::EvaluateOptions first_run();
 
 }  // namespace trireme::differential

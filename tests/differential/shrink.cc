@@ -37,8 +37,7 @@ std::optional<Smaller> without_op(const Smaller& from, std::size_t place) {
   std::vector<const ir::Value*> wanted;
   for (const auto& result : op.results) wanted.push_back(result.get());
   ops::RefTensors parameters;
-  const auto values = ops::evaluate(program, next.inputs, parameters, wanted,
-                                    {.training = true, .run_seed = first_run_seed(kSessionSeed)});
+  const auto values = ops::evaluate(program, next.inputs, parameters, wanted, first_run());
   std::vector<ir::Value*> replacements;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string name = program.unique_argument("y");

@@ -19,12 +19,6 @@ namespace {
 
 constexpr std::size_t kMaxOps = 60;
 
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 1469598103934665603u;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
-}
-
 // Sizes from 0 to 4 for the symbols of the inputs.
 SymbolSizes sizes_of(const Program& program, std::uint64_t seed) {
   SymbolSizes sizes;
@@ -117,7 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return fuzz(data, size, [](std::string_view text) {
     const Program program = Program::parse(text);
     if (program.ir().main().ops.size() > kMaxOps || program.outputs().empty()) return;
-    const std::uint64_t seed = hash_of(text);
+    const std::uint64_t seed = stream_named(text);
     const Feeds feeds = feeds_for(program, sizes_of(program, seed), seed);
     if (run(program, feeds, true) != run(program, feeds, false)) __builtin_trap();
   });

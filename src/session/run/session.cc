@@ -102,7 +102,11 @@ struct Session::State {
         parameters(this->options.seed, &limits) {
     if (this->options.profile.empty()) this->options.profile = environment("TRIREME_PROFILE");
     cpu = device::make_cpu_device(this->options.threads);
-    device = runtime::limited_device(*cpu, limits);
+    device = cpu.get();
+    if (this->options.max_bytes > 0) {
+      limited = runtime::limited_device(*cpu, limits);
+      device = limited.get();
+    }
     if (!this->options.profile.empty()) profiler = std::make_unique<runtime::Profiler>();
   }
 
@@ -130,7 +134,8 @@ struct Session::State {
   const ir::Program& program;  // *shared
   runtime::Limits limits;
   ParameterStore parameters;
-  std::unique_ptr<device::Device> cpu, device;  // the second counts memory of the first
+  std::unique_ptr<device::Device> cpu, limited;  // the second counts memory of the first
+  device::Device* device = nullptr;              // one of them
   std::unique_ptr<codegen::Codegen> codegen;
   std::unique_ptr<runtime::Profiler> profiler;
   std::vector<std::unique_ptr<Entry>> entries;  // few: searched one by one
