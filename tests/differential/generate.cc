@@ -76,7 +76,7 @@ class Generator {
     static const std::vector<const ops::Op*> ops = tried_ops();
     const ops::Op& op = *any(ops);
     const ops::Sample& sample = any(op.samples);
-    if (!one_in(3)) {
+    if (!has_labels(sample) && !one_in(3)) {
       try {
         return apply(op, sample, resized(sample), varied(sample.attributes));
       } catch (const Error&) {  // the type rule refuses these sizes
@@ -92,12 +92,24 @@ class Generator {
     for (std::size_t i = 0; i < types.size(); ++i) {
       const auto [low, high] =
           i < sample.ranges.size() ? sample.ranges[i] : std::pair(sample.low, sample.high);
-      operands.emplace_back(pick(types[i], low, high));
+      const bool is_label = has_labels(sample) && is_integer(types[i].dtype);
+      operands.emplace_back(is_label ? fresh(types[i], low, high) : pick(types[i], low, high));
     }
     if (operands.empty()) {
       return ops::emit_in(generated_.program->ir(), op.name, attributes, SourceLocation::current());
     }
     return emit(op.name, operands, attributes, SourceLocation::current());
+  }
+
+  // Whether the sample has labels of sequences. They must be classes, whose number is a size,
+  // and the evaluator's loops over alignments grow fast with the sizes: such samples keep theirs.
+  static bool has_labels(const ops::Sample& sample) {
+    bool splits = false, labels = false;
+    for (const ir::Type& type : sample.operands) {
+      splits = splits || !type.splits_of.empty();
+      labels = labels || (is_integer(type.dtype) && type.splits_of.empty());
+    }
+    return splits && labels;
   }
 
   // Throws if the type rule refuses the operands, before inputs for them are made.
@@ -123,16 +135,14 @@ class Generator {
   std::vector<ir::Type> resized(const ops::Sample& sample) {
     std::map<std::int64_t, Dim> sizes;
     std::vector<ir::Type> types = sample.operands;
-    const bool has_splits = std::any_of(types.begin(), types.end(),
-                                        [](const ir::Type& t) { return !t.splits_of.empty(); });
-    const bool symbolic = !has_splits && one_in(2);
+    const bool symbolic = one_in(2);
     const auto renamed = [&](const Dim& dim, bool first) -> Dim {
       const std::int64_t size = dim.constant();
       const auto found = sizes.find(size);
       if (found != sizes.end()) return found->second;
       Dim next = dim;
       if (first && symbolic) next = batch;
-      else if (!one_in(3)) next = any_size(size, has_splits);
+      else if (!one_in(3)) next = kSizes[static_cast<std::size_t>(below(std::size(kSizes)))];
       return sizes.emplace(size, next).first->second;
     };
     for (ir::Type& type : types) {
@@ -150,12 +160,6 @@ class Generator {
       type.splits_of = rows->second.str();
     }
     return types;
-  }
-
-  // Not more rows of sequences than the sample has: the reference of CTC tries all alignments.
-  std::int64_t any_size(std::int64_t size, bool at_most) {
-    const std::int64_t next = kSizes[static_cast<std::size_t>(below(std::size(kSizes)))];
-    return at_most ? std::min(next, size) : next;
   }
 
   // Changes some attributes: the type rule decides whether they are possible.
@@ -219,6 +223,7 @@ class Generator {
   Value in_range(const Value& value, double low, double high) {
     if (!is_arithmetic_float(value.dtype())) return value;
     if (low == -2 && high == 2 && !one_in(4)) return value;
+    low = std::max(low, -kLargest), high = std::min(high, kLargest);
     return sigmoid(value) * (high - low) + low;
   }
 
