@@ -144,9 +144,12 @@ TEST_F(Orders, AJobThatIsToStopHasTimeForALastCheckpoint) {
   begin({.wanted = {1, 0}});
   store_->put("job/task/epoch", "1 begun");
   store_->put("job/orders/stop", "7 60");
-  EXPECT_TRUE(poll_until([&] { return scale_controller_->orders().stop.has_value(); }));
+  // The order is visible before the next poll() reports it.
+  EXPECT_TRUE(poll_until([&] {
+    return std::count(heard_.begin(), heard_.end(),
+                      "the job is to stop: it has 60 s for a last checkpoint") == 1;
+  }));
   EXPECT_FALSE(scale_controller_->orders().ends());
-  EXPECT_THAT(heard_, Contains("the job is to stop: it has 60 s for a last checkpoint"));
   const LastCheckpoint last{.checkpoint = 3, .epoch = 1, .done = 12, .steps = 40};
   store_->put("job/orders/last-checkpoint", text_of(last));
   EXPECT_TRUE(poll_until([&] { return scale_controller_->orders().ends(); }));
