@@ -193,6 +193,24 @@ void add_check(CLI::App& app) {
   command->callback([arguments] { check(*arguments); });
 }
 
+// Options of a Session that runs a saved model.
+void add_session_options(CLI::App& command, trireme::SessionOptions& session) {
+  command.add_option("--threads", session.threads, "number of threads (default: all processors)")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--max-memory", session.max_bytes,
+                  "end with an error above this memory: 500M, 2G (default: no limit)")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::PositiveNumber)
+      ->type_name("SIZE");
+  command
+      .add_option("--max-operations", session.max_operations,
+                  "end with an error above this number of computed elements and products in one\n"
+                  "batch (default: no limit)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+}
+
 void add_eval(CLI::App& app) {
   auto arguments = std::make_shared<EvalArguments>();
   CLI::App* command = app.add_subcommand("eval", "measure a saved model on a data set");
@@ -206,9 +224,7 @@ void add_eval(CLI::App& app) {
   command->add_option("--limit", arguments->limit, "use the first N examples only")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
-  command
-      ->add_option("--threads", arguments->threads, "number of threads (default: all processors)")
-      ->check(CLI::PositiveNumber);
+  add_session_options(*command, arguments->session);
   command->add_option("--sheet", arguments->sheet,
                       "PNG file for the first images with their predictions");
   command->add_flag("--json", arguments->json, "print JSON");
@@ -236,9 +252,7 @@ void add_predict(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   command->add_option("--top", arguments->top, "number of classes to print (default: 1)")
       ->check(CLI::PositiveNumber);
-  command
-      ->add_option("--threads", arguments->threads, "number of threads (default: all processors)")
-      ->check(CLI::PositiveNumber);
+  add_session_options(*command, arguments->session);
   command->add_flag("--json", arguments->json, "print JSON");
   command->callback([arguments] { predict(*arguments); });
 }

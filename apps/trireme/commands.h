@@ -57,7 +57,7 @@ struct EvalArguments {
   std::string data;
   std::int64_t batch = 256;
   std::int64_t limit = 0;  // 0: all examples
-  int threads = 0;
+  trireme::SessionOptions session = {};
   bool json = false;
   std::string sheet;
 };
@@ -71,7 +71,7 @@ struct PredictArguments {
   std::string output;        // "": standard output
   std::int64_t batch = 256;  // examples at a time, with `output`
   std::int64_t top = 1;
-  int threads = 0;
+  trireme::SessionOptions session = {};
   bool json = false;
 };
 void predict(const PredictArguments& arguments);

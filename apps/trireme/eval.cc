@@ -31,7 +31,7 @@ void draw_sheet(tr::Model& model, const tr::data::Dataset& dataset, const std::s
 }  // namespace
 
 void eval(const EvalArguments& arguments) {
-  tr::Model model = tr::load_model(arguments.model, {.threads = arguments.threads});
+  tr::Model model = tr::load_model(arguments.model, arguments.session);
   if (tr::writes_texts(model)) return eval_texts(model, arguments);
   tr::data::Dataset dataset = tr::open_data(arguments.data, model);
   if (arguments.limit > 0) dataset = dataset.take(std::min(arguments.limit, dataset.size()));

@@ -197,7 +197,7 @@ void predict(const PredictArguments& arguments) {
                     "  hint   --data cannot be combined with files and --text");
   }
   if (!arguments.output.empty()) PredictionFile::check_name(arguments.output);
-  tr::Model model = tr::load_model(arguments.model, {.threads = arguments.threads});
+  tr::Model model = tr::load_model(arguments.model, arguments.session);
   if (tr::writes_texts(model)) return predict_texts(model, arguments);
   if (single) {
     const Given given(model, arguments);

@@ -57,7 +57,7 @@ void Limits::spend(std::int64_t operations) {
   }
   fail_data(
       fmt::format("the run needs more than {} operations, its limit\n  hint   raise "
-                  "SessionOptions::max_operations if you trust the Program",
+                  "SessionOptions::max_operations (--max-operations) if you trust the Program",
                   max_operations_));
 }
 
@@ -65,7 +65,7 @@ void Limits::check(std::int64_t bytes) const {
   if (max_bytes_ == 0 || bytes <= max_bytes_ - bytes_) return;
   fail_data(
       fmt::format("the run needs more than {} bytes of memory, its limit\n  hint   raise "
-                  "SessionOptions::max_bytes if you trust the Program",
+                  "SessionOptions::max_bytes (--max-memory) if you trust the Program",
                   max_bytes_));
 }
 

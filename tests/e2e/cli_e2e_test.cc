@@ -93,6 +93,23 @@ TEST_F(OwnData, WritesPredictionsOfAllRows) {
   EXPECT_GT(right, 270);
 }
 
+TEST_F(OwnData, LimitsMemoryAndWorkOfASavedModel) {
+  train();
+  for (const std::string command : {"predict", "eval"}) {
+    const std::string run = kTrireme + " " + command + " towns_model --data towns.csv";
+    output_of(run + " --max-memory 64M --max-operations 1000000000");
+    const Outcome memory = run_here(run + " --max-memory 1k");
+    EXPECT_EQ(memory.code, 3) << memory.output;
+    EXPECT_THAT(memory.output, HasSubstr("more than 1024 bytes of memory"));
+    EXPECT_THAT(memory.output, HasSubstr("--max-memory"));
+    const Outcome work = run_here(run + " --max-operations 20");
+    EXPECT_EQ(work.code, 3) << work.output;
+    EXPECT_THAT(work.output, HasSubstr("more than 20 operations"));
+    EXPECT_EQ(run_here(run + " --max-memory none").code, 2);
+    EXPECT_EQ(run_here(run + " --max-memory 0").code, 2);
+  }
+}
+
 TEST_F(OwnData, WritesPredictionsAsCsv) {
   train();
   const std::string predict = kTrireme + " predict towns_model --data towns.csv";
