@@ -34,17 +34,11 @@ std::vector<Kind> kinds() {
   return all;
 }
 
-std::vector<const ir::Value*> outputs_of(const Program& program) {
-  std::vector<const ir::Value*> values;
-  for (const Value& value : program.outputs()) values.push_back(value.get());
-  return values;
-}
-
 // Multiplies the floats by random factors in [1 - error, 1 + error].
-ops::RefTensors disturbed(const Program& program, ops::RefTensors inputs, double error,
+ops::RefTensors disturbed(const Program& program, ops::RefTensors numbers, double error,
                           std::uint64_t seed) {
   std::uint64_t draw = 0;
-  for (auto& [name, tensor] : inputs) {
+  for (auto& [name, tensor] : numbers) {
     const Value value = program.find(name);
     if (!value || !is_float(value.dtype())) continue;
     for (double& x : tensor.data) {
@@ -52,22 +46,32 @@ ops::RefTensors disturbed(const Program& program, ops::RefTensors inputs, double
       x *= 1 + error * (2 * unit - 1);
     }
   }
-  return inputs;
+  return numbers;
 }
 
 Tensor to_tensor(const ops::RefTensor& from, DType dtype) {
   return Tensor::from<double>(from.shape, from.data).cast(dtype);
 }
 
-std::vector<Tensor> run(const Program& program, const ops::RefTensors& inputs,
+std::vector<Tensor> run(const Program& program, const ops::RefTensors& numbers,
                         const SessionOptions& options) {
   Session session(program, options);
   Feeds feeds;
   for (const Value& input : program.inputs()) {
     const std::string name = input.get()->name;
-    feeds[name] = to_tensor(inputs.at(name), input.dtype());
+    feeds[name] = to_tensor(numbers.at(name), input.dtype());
   }
-  return session.run(feeds, program.outputs(), {.training = true});
+  const std::vector<Value> parameters = program.parameters();
+  for (const Value& parameter : parameters) {
+    const std::string name = parameter.get()->name;
+    session.set_parameter(name, to_tensor(numbers.at(name), parameter.dtype()));
+  }
+  std::vector<Tensor> got =
+      session.run(feeds, program.outputs(), {.training = true, .updates = true});
+  for (const Value& parameter : parameters) {
+    got.push_back(session.parameter(parameter.get()->name));
+  }
+  return got;
 }
 
 std::string number_text(double x) {
@@ -78,14 +82,14 @@ std::string number_text(double x) {
 
 std::optional<std::string> compare(const std::vector<Tensor>& got, const Expected& expected) {
   for (std::size_t i = 0; i < got.size(); ++i) {
-    if (got[i].shape() != expected.values[i].shape) return "shape of output " + std::to_string(i);
+    if (got[i].shape() != expected.values[i].shape) return "shape of value " + std::to_string(i);
     const Tensor wide = got[i].cast(DType::f64);
     for (std::size_t j = 0; j < expected.values[i].data.size(); ++j) {
       const double a = wide.data<double>()[j], b = expected.values[i].data[j];
       if (a == b || (std::isnan(a) && std::isnan(b))) continue;
       if (std::abs(a - b) <= expected.tolerances[i][j]) continue;
       if (expected.tolerances[i][j] == kInfinity) continue;
-      return "output " + std::to_string(i) + ", element " + std::to_string(j) + " is " +
+      return "value " + std::to_string(i) + ", element " + std::to_string(j) + " is " +
              number_text(a) + ", not " + number_text(b) + " (tolerance " +
              number_text(expected.tolerances[i][j]) + ")";
     }
@@ -96,19 +100,38 @@ std::optional<std::string> compare(const std::vector<Tensor>& got, const Expecte
 std::optional<std::string> compare_bits(const std::vector<Tensor>& a,
                                         const std::vector<Tensor>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!equal(a[i], b[i])) return "output " + std::to_string(i) + " differs from 1 thread";
+    if (!equal(a[i], b[i])) return "value " + std::to_string(i) + " differs from 1 thread";
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-Expected expected_of(const Program& program, const ops::RefTensors& inputs, double error,
+std::vector<const ir::Value*> compared_values(const Program& program) {
+  std::vector<const ir::Value*> values;
+  for (const Value& value : program.outputs()) values.push_back(value.get());
+  for (const Value& value : program.parameters()) values.push_back(value.get());
+  return values;
+}
+
+void add_initial_values(const Program& program, ops::RefTensors& numbers) {
+  std::optional<Session> session;
+  for (const Value& parameter : program.parameters()) {
+    const std::string name = parameter.get()->name;
+    if (numbers.contains(name)) continue;
+    if (!session) session.emplace(program, SessionOptions{.seed = kSessionSeed});
+    const Tensor value = session->parameter(name).cast(DType::f64);
+    ops::RefTensor& tensor = numbers[name] = ops::RefTensor(value.shape());
+    std::copy_n(value.data<double>(), tensor.data.size(), tensor.data.begin());
+  }
+}
+
+Expected expected_of(const Program& program, const ops::RefTensors& numbers, double error,
                      int repeats) {
-  ops::RefTensors parameters;
-  const auto wanted = outputs_of(program);
+  ops::RefTensors parameters = numbers;
+  const auto wanted = compared_values(program);
   Expected expected;
-  expected.values = ops::evaluate(program.ir(), inputs, parameters, wanted, first_run());
+  expected.values = ops::evaluate(program.ir(), numbers, parameters, wanted, first_run());
   std::vector<std::vector<double>> spread;
   for (const ops::RefTensor& value : expected.values) spread.emplace_back(value.data.size());
   for (int k = 1; k <= repeats; ++k) {
@@ -116,9 +139,10 @@ Expected expected_of(const Program& program, const ops::RefTensors& inputs, doub
     options.noise = error;
     options.noise_seed = static_cast<std::uint64_t>(k);
     std::vector<ops::RefTensor> others;
+    const ops::RefTensors given = disturbed(program, numbers, error, options.noise_seed);
     try {
-      others = ops::evaluate(program.ir(), disturbed(program, inputs, error, options.noise_seed),
-                             parameters, wanted, options);
+      parameters = given;
+      others = ops::evaluate(program.ir(), given, parameters, wanted, options);
     } catch (const Error&) {  // an index that rounding decides; nothing can be compared
       for (auto& tensor : spread) std::fill(tensor.begin(), tensor.end(), kInfinity);
       break;
@@ -153,10 +177,10 @@ Expected expected_of(const Program& program, const ops::RefTensors& inputs, doub
   return expected;
 }
 
-std::optional<std::string> difference(const Program& program, const ops::RefTensors& inputs,
+std::optional<std::string> difference(const Program& program, const ops::RefTensors& numbers,
                                       std::uint64_t seed, bool thorough) {
   const int repeats = thorough ? 40 : 6;
-  const Expected expected = expected_of(program, inputs, kErrorF32, repeats);
+  const Expected expected = expected_of(program, numbers, kErrorF32, repeats);
   std::optional<Expected> coarse;
   std::vector<Tensor> first;
   const std::vector<Kind> all = kinds();
@@ -167,8 +191,8 @@ std::optional<std::string> difference(const Program& program, const ops::RefTens
     const bool is_bf16 = all[i].options.precision == Precision::bf16;
     std::optional<std::string> found;
     try {
-      const std::vector<Tensor> got = run(program, inputs, all[i].options);
-      if (is_bf16 && !coarse) coarse = expected_of(program, inputs, kErrorBf16, 2 * repeats);
+      const std::vector<Tensor> got = run(program, numbers, all[i].options);
+      if (is_bf16 && !coarse) coarse = expected_of(program, numbers, kErrorBf16, 2 * repeats);
       found = compare(got, is_bf16 ? *coarse : expected);
       if (i == 0) first = got;
       if (!found && i == 1) found = compare_bits(first, got);

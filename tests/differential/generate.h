@@ -2,8 +2,8 @@
 
 // Programs at random. Each step takes an op of the catalog with one of its samples, gives it other
 // sizes and operands from earlier steps, and keeps its results if they stay finite. Some steps are
-// conditions and loops, whose blocks are made in the same way. The idea is NNSmith's: Liu et al.,
-// ASPLOS 2023.
+// conditions, loops and recurrent networks, functions of ragged sequences, or assign parameters.
+// The idea is NNSmith's: Liu et al., ASPLOS 2023.
 
 #include <cstdint>
 #include <memory>
@@ -16,17 +16,18 @@
 
 namespace trireme::differential {
 
-// How the numbers of an input are drawn: uniform in [low, high), or row splits.
-struct InputSpec {
+// How the numbers of an input or parameter are drawn: uniform in [low, high), or row splits.
+struct NumbersSpec {
   std::string name;
   ir::Type type;
   double low = -2, high = 2;
   std::uint64_t seed = 0;
+  bool is_parameter = false;
 };
 
 struct Generated {
   std::unique_ptr<Program> program;
-  std::vector<InputSpec> inputs;
+  std::vector<NumbersSpec> specs;
   std::vector<Value> fetches;  // results and gradients
   std::uint64_t seed = 0;
 };
@@ -34,11 +35,13 @@ struct Generated {
 // The same seed makes the same Program. nullopt if no step succeeded.
 std::optional<Generated> generate(std::uint64_t seed);
 
-// Numbers for the inputs, at these sizes of the symbols.
-ops::RefTensors numbers_for(const std::vector<InputSpec>& inputs, const SymbolSizes& sizes);
+// Numbers for the inputs and parameters, at these sizes of the symbols.
+ops::RefTensors numbers_for(const std::vector<NumbersSpec>& specs, const SymbolSizes& sizes);
 
-// The symbols of all Programs and their first sizes; other sizes are tried later.
-SymbolSizes first_sizes(std::uint64_t seed);
+// The first size of the symbol "batch"; other sizes are tried later.
+std::int64_t first_batch(std::uint64_t seed);
+// The symbols of a Program: "batch", and "words", the rows of "batch" ragged sequences.
+SymbolSizes sizes_of(std::uint64_t seed, std::int64_t batch_size);
 
 // The seed of all Sessions, and how the evaluator repeats their first run.
 inline constexpr std::uint64_t kSessionSeed = 12345;

@@ -58,13 +58,14 @@ void try_program(const Generated& generated, const Arguments& arguments, Totals&
   Program& program = *generated.program;
   program.set_outputs(generated.fetches);
   if (arguments.print) std::printf("%s\n", program.str().c_str());
-  const std::int64_t rows = first_sizes(generated.seed).at("batch");
+  const std::int64_t rows = first_batch(generated.seed);
   for (const std::int64_t size : {rows, std::int64_t{0}, rows + 4}) {
-    const ops::RefTensors inputs = numbers_for(generated.inputs, {{"batch", size}});
+    ops::RefTensors numbers = numbers_for(generated.specs, sizes_of(generated.seed, size));
+    add_initial_values(program, numbers);
     std::optional<std::string> found;
     try {
-      found = difference(program, inputs, generated.seed, false);
-      if (found) found = difference(program, inputs, generated.seed, true);
+      found = difference(program, numbers, generated.seed, false);
+      if (found) found = difference(program, numbers, generated.seed, true);
     } catch (const Error&) {
       ++totals.refused;
       continue;
@@ -72,7 +73,7 @@ void try_program(const Generated& generated, const Arguments& arguments, Totals&
     if (!found) continue;
     ++totals.findings;
     std::printf("seed %llu, batch %lld: %s\n%s\n", static_cast<unsigned long long>(generated.seed),
-                static_cast<long long>(size), found->c_str(), shrunk(program, inputs).c_str());
+                static_cast<long long>(size), found->c_str(), shrunk(program, numbers).c_str());
     std::fflush(stdout);
     return;
   }

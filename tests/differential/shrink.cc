@@ -12,32 +12,40 @@ namespace {
 
 struct Smaller {
   Program program;
-  ops::RefTensors inputs;
+  ops::RefTensors numbers;
 };
 
 bool differs(const Smaller& smaller) {
   try {
-    return difference(smaller.program, smaller.inputs, 0, true).has_value();
+    return difference(smaller.program, smaller.numbers, 0, true).has_value();
   } catch (const Error&) {
     return false;
   }
 }
 
-// Drops what the outputs do not need.
-void prune(Smaller& smaller) {
-  transforms::prune(smaller.program.ir(), {.keep_side_effects = false, .drop_inputs = true});
+// Drops what neither the outputs nor assigns need.
+void prune(Smaller& smaller, bool keep_assigns = true) {
+  transforms::prune(
+      smaller.program.ir(),
+      {.keep_side_effects = keep_assigns, .drop_inputs = true, .drop_parameters = true});
 }
 
-// The Program with inputs in place of the results of op number `place`.
+void drop_all_assigns(Smaller& smaller) {
+  Smaller next{smaller.program.clone(), smaller.numbers};
+  prune(next, false);
+  if (differs(next)) smaller = std::move(next);
+}
+
+// The Program with inputs in place of the results of op number `place`, or without this assign.
 std::optional<Smaller> without_op(const Smaller& from, std::size_t place) {
-  Smaller next{from.program.clone(), from.inputs};
+  Smaller next{from.program.clone(), from.numbers};
   ir::Program& program = next.program.ir();
   const ir::Op& op = *program.main().ops[place];
-  if (op.has(ir::Trait::makes_splits) || op.results.empty()) return std::nullopt;
+  if (op.has(ir::Trait::makes_splits)) return std::nullopt;
   std::vector<const ir::Value*> wanted;
   for (const auto& result : op.results) wanted.push_back(result.get());
-  ops::RefTensors parameters;
-  const auto values = ops::evaluate(program, next.inputs, parameters, wanted, first_run());
+  ops::RefTensors parameters = next.numbers;
+  const auto values = ops::evaluate(program, next.numbers, parameters, wanted, first_run());
   std::vector<ir::Value*> replacements;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string name = program.unique_argument("y");
@@ -46,7 +54,7 @@ std::optional<Smaller> without_op(const Smaller& from, std::size_t place) {
     if (wanted[i]->type.dtype == DType::f32) {
       for (double& x : value.data) x = static_cast<double>(static_cast<float>(x));
     }
-    next.inputs[name] = std::move(value);
+    next.numbers[name] = std::move(value);
   }
   transforms::rewrite(program, [&](ir::Builder&, ir::Op& visited) -> transforms::Replacement {
     if (&visited != &op) return std::nullopt;
@@ -75,7 +83,7 @@ bool drop_ops(Smaller& smaller) {
 void keep_one_output(Smaller& smaller) {
   const std::size_t count = smaller.program.outputs().size();
   for (std::size_t i = 0; i < count && count > 1; ++i) {
-    Smaller next{smaller.program.clone(), smaller.inputs};
+    Smaller next{smaller.program.clone(), smaller.numbers};
     next.program.set_outputs({next.program.outputs()[i]});
     prune(next);
     if (!differs(next)) continue;
@@ -86,18 +94,22 @@ void keep_one_output(Smaller& smaller) {
 
 }  // namespace
 
-std::string shrunk(const Program& program, const ops::RefTensors& inputs) {
-  Smaller smaller{program.clone(), inputs};
+std::string shrunk(const Program& program, const ops::RefTensors& numbers) {
+  Smaller smaller{program.clone(), numbers};
   prune(smaller);
   keep_one_output(smaller);
+  drop_all_assigns(smaller);
   for (int i = 0; i < 4 && drop_ops(smaller); ++i) {
   }
   std::string text = smaller.program.str();
-  const auto found = difference(smaller.program, smaller.inputs, 0, true);
+  const auto found = difference(smaller.program, smaller.numbers, 0, true);
   text += "# " + found.value_or("the difference is gone") + "\n";
-  for (const Value& input : smaller.program.inputs()) {
-    text += "# %" + input.get()->name + ":";
-    const auto& data = smaller.inputs.at(input.get()->name).data;
+  std::vector<Value> given = smaller.program.inputs();
+  const std::vector<Value> parameters = smaller.program.parameters();
+  given.insert(given.end(), parameters.begin(), parameters.end());
+  for (const Value& value : given) {
+    text += "# %" + value.get()->name + ":";
+    const auto& data = smaller.numbers.at(value.get()->name).data;
     char number[40];
     for (std::size_t i = 0; i < std::min<std::size_t>(data.size(), 64); ++i) {
       std::snprintf(number, sizeof number, " %.9g", data[i]);
