@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -105,7 +107,19 @@ std::string run(const Program& program, const Feeds& feeds, bool interpreter) {
   return answer;
 }
 
+std::uint64_t compiled = 0;
+
 }  // namespace
+
+// Prints at the end how many inputs were Programs that compiled and ran; a run may refuse its
+// numbers or reach a limit.
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  std::atexit([] {
+    std::fprintf(stderr, "Programs compiled and run: %llu\n",
+                 static_cast<unsigned long long>(compiled));
+  });
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return fuzz(data, size, [](std::string_view text) {
@@ -114,6 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::uint64_t seed = stream_named(text);
     const Feeds feeds = feeds_for(program, sizes_of(program, seed), seed);
     if (run(program, feeds, true) != run(program, feeds, false)) __builtin_trap();
+    ++compiled;
   });
 }
 
