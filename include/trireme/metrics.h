@@ -20,43 +20,52 @@ namespace trireme {
 // combined, and, if needed, a function that computes the final number from the combined value.
 struct Metric {
   enum class Combine {
-    mean,  // mean over batches, weighted by their examples; the value is a scalar
-    sum,   // added element by element, in f64
-    join,  // concatenated along axis 0: all values are kept, so memory grows with the data
+    mean,   // mean over batches, weighted by their examples; the value is a scalar
+    ratio,  // the sum of value[0] over the sum of value[1], NaN if that is 0; the value is [2]
+    sum,    // added element by element, in f64
+    join,   // concatenated along axis 0: all values are kept, so memory grows with the data
   };
   std::string name = {};
   Value value = {};
-  // Training measures only means; sums and joins are for evaluate() and validation.
+  // Training measures only means and ratios; sums and joins are for evaluate() and validation.
   Combine combine = Combine::mean;
-  // Computes the number from the combined value: an f64 scalar for a mean, else a tensor. Not
-  // called if there were no examples; every number is then NaN. Empty: a mean is the number, a sum
-  // or a join is a tensor.
+  // Computes the number from the combined value: an f64 scalar for a mean or a ratio, else a
+  // tensor. Not called if there were no examples; every number is then NaN. Empty: a mean or ratio
+  // is the number, a sum or a join is a tensor.
   std::function<double(const Tensor& all)> finish = {};
   // not set: unknown; to watch this metric, set Watch::larger_better
   std::optional<bool> larger_better = {};
 
-  bool is_number() const { return combine == Combine::mean || finish != nullptr; }
+  // Whether training measures it.
+  bool is_average() const { return combine == Combine::mean || combine == Combine::ratio; }
+  bool is_number() const { return is_average() || finish != nullptr; }
 };
 
 // --- Classes ----------------------------------------------------------------------------------
 // logits: floats [..., classes]; the largest is the prediction. label: i64[...], in [0, classes).
 
+struct LabelOptions {
+  // Examples with this label do not count, as for nn::cross_entropy(). A metric is NaN if no
+  // example counts.
+  std::optional<std::int64_t> ignore_index = {};
+};
+
 // The fraction of examples whose largest logit is that of the label.
-TRIREME_API Metric accuracy(Value logits, Value label,
+TRIREME_API Metric accuracy(Value logits, Value label, LabelOptions options = {},
                             SourceLocation where = SourceLocation::current());
 // The fraction of examples whose label is among the k largest logits: "top_5_accuracy".
-TRIREME_API Metric top_k_accuracy(Value logits, Value label, int k,
+TRIREME_API Metric top_k_accuracy(Value logits, Value label, int k, LabelOptions options = {},
                                   SourceLocation where = SourceLocation::current());
 [[deprecated("use top_k_accuracy()")]] inline Metric top_k(
     Value logits, Value label, int k, SourceLocation where = SourceLocation::current()) {
-  return top_k_accuracy(std::move(logits), std::move(label), k, where);
+  return top_k_accuracy(std::move(logits), std::move(label), k, {}, where);
 }
 // The mean of -log softmax(logits)[label]: "log_loss".
-TRIREME_API Metric log_loss(Value logits, Value label,
+TRIREME_API Metric log_loss(Value logits, Value label, LabelOptions options = {},
                             SourceLocation where = SourceLocation::current());
 // f32[classes, classes]: rows are true classes, columns predicted classes, elements numbers of
 // examples. logits: f32[batch, classes], label: i64[batch].
-TRIREME_API Metric confusion_matrix(Value logits, Value label,
+TRIREME_API Metric confusion_matrix(Value logits, Value label, LabelOptions options = {},
                                     SourceLocation where = SourceLocation::current());
 
 struct ClassOptions {
@@ -67,6 +76,7 @@ struct ClassOptions {
   };
   Average average = Average::macro;
   std::int64_t of_class = -1;  // only this class, without an average; -1: all classes
+  std::optional<std::int64_t> ignore_index = {};  // as in LabelOptions
 };
 // For a class: correct predictions / its predictions; correct predictions / its examples; the
 // harmonic mean of the two. 0 if the divisor is 0. Named "precision", "precision_micro",

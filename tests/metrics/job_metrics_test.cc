@@ -74,6 +74,30 @@ TEST_F(JobMetrics, OfClasses) {
   EXPECT_EQ(m.tensors()[0].first, "confusion");
 }
 
+// Labels that the loss ignores are no examples of the metrics either.
+TEST_F(JobMetrics, LeaveOutLabelsThatTheLossIgnores) {
+  std::string rows = "a,b,answer\n";
+  for (int i = 0; i < 300; ++i) {
+    const int a = i * 7919 % 41 - 20, b = i * 104729 % 37 - 18;
+    const char* answer = i % 3 == 2 ? "unknown" : a + b > 0 ? "yes" : "no";
+    rows += std::to_string(a) + "," + std::to_string(b) + "," + answer + "\n";
+  }
+  write(path("words.csv"), rows);
+  const Metrics m = trained(job("words", 3, "{ cross_entropy = { ignore_index = 1 } }",
+                                "metrics = [\"recall\", \"log_loss\", \"perplexity\"]"));
+  // Without ignore_index no more than two thirds could be right.
+  EXPECT_GT(m["accuracy"], 0.9);
+  EXPECT_GT(m["recall"], 0.9);
+  EXPECT_NEAR(m["perplexity"], std::exp(m["log_loss"]), 1e-5);
+  const Tensor confusion = m.tensor("confusion").cast(f64);
+  double examples = 0;
+  for (const double count : confusion.to_vector<double>()) examples += count;
+  EXPECT_EQ(examples, 200);
+  EXPECT_THAT(
+      refusal("words", 3, "{ cross_entropy = { ignore_index = 1 } }", "metrics = [\"auc\"]"),
+      HasSubstr("metric \"auc\" cannot leave out labels"));
+}
+
 TEST_F(JobMetrics, OfZerosAndOnes) {
   const Metrics m = trained(job("numbers", 1, "binary_cross_entropy",
                                 "metrics = [\"auc\", \"f1\", \"log_loss\", { precision = { "

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <sstream>
 
@@ -307,6 +308,56 @@ TEST(Metrics, OneClassAloneAndNothingAtAllHaveNoNumber) {
   const Metrics measured = none.measured(2);
   EXPECT_EQ(measured.examples(), 0);
   for (const auto& [name, value] : measured.numbers()) EXPECT_TRUE(std::isnan(value)) << name;
+}
+
+// Metrics that leave out a label are those of the other examples, whatever the batches.
+TEST(Metrics, LeaveOutIgnoredLabels) {
+  constexpr std::int64_t kCount = 41, kClasses = 4;
+  for (const std::int64_t ignored : {std::int64_t{-100}, std::int64_t{2}}) {
+    std::mt19937 random(7);
+    std::vector<float> logits, kept_logits;
+    std::vector<std::int64_t> labels, kept_labels;
+    for (std::int64_t i = 0; i < kCount; ++i) {
+      const bool leave_out = i < 5 || random() % 3 == 0;  // all of a first small batch
+      auto label = static_cast<std::int64_t>(random() % kClasses);
+      if (label == ignored) label = 0;
+      labels.push_back(leave_out ? ignored : label);
+      if (!leave_out) kept_labels.push_back(label);
+      for (std::int64_t j = 0; j < kClasses; ++j) {
+        const float number = static_cast<float>(random() % 1000) / 100;
+        logits.push_back(leave_out && j == 0 ? std::nanf("") : number);
+        if (!leave_out) kept_logits.push_back(number);
+      }
+    }
+    const auto ask = [&](const std::vector<float>& x, const std::vector<std::int64_t>& y,
+                         const std::optional<std::int64_t>& ignore, std::int64_t batch_size) {
+      const auto n = static_cast<std::int64_t>(y.size());
+      Question q(Tensor::from<float>({n, kClasses}, x), Tensor::from<std::int64_t>({n}, y));
+      const Value p = q.prediction, t = q.truth;
+      const LabelOptions labels_of{.ignore_index = ignore};
+      q.metrics = {accuracy(p, t, labels_of),
+                   top_k_accuracy(p, t, 2, labels_of),
+                   log_loss(p, t, labels_of),
+                   precision(p, t, {.ignore_index = ignore}),
+                   recall(p, t, {.of_class = 1, .ignore_index = ignore}),
+                   f1(p, t, {.average = ClassOptions::Average::weighted, .ignore_index = ignore}),
+                   confusion_matrix(p, t, labels_of)};
+      return q.measured(batch_size);
+    };
+    const Metrics expected = ask(kept_logits, kept_labels, std::nullopt, 1000);
+    for (const std::int64_t batch_size : {1, 5, 41}) {
+      const Metrics got = ask(logits, labels, ignored, batch_size);
+      for (const auto& [name, value] : expected.numbers()) {
+        EXPECT_NEAR(got[name], value, 1e-6) << name << " in batches of " << batch_size;
+      }
+      EXPECT_TRUE(equal(got.tensor("confusion"), expected.tensor("confusion")));
+    }
+    const std::vector<std::int64_t> none(static_cast<std::size_t>(kCount), ignored);
+    const Metrics nothing = ask(logits, none, ignored, 10);
+    for (const char* name : {"accuracy", "top_2_accuracy", "log_loss"}) {
+      EXPECT_TRUE(std::isnan(nothing[name])) << name;
+    }
+  }
 }
 
 // Equal logits are in the order of the classes, as for accuracy.

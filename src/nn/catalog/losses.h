@@ -38,7 +38,8 @@ template <class Visit>
 void fields(Visit& visit, CrossEntropyOptions& o) {
   visit({"label_smoothing", "share of the target spread evenly over all classes", kFraction},
         o.label_smoothing);
-  visit({"ignore_index", "examples with this label do not count"}, o.ignore_index);
+  visit({"ignore_index", "examples with this label count neither here nor in metrics"},
+        o.ignore_index);
   visit({"class_weights", "a weight of each class, such as `[1, 5]`", kNotNegative},
         o.class_weights);
   visit({"reduction", "how the losses of examples become one number"}, o.reduction,

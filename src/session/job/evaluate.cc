@@ -100,6 +100,7 @@ class Evaluation {
     if (settings_.loss == nullptr) job::fail_at(measured_, "\"measured\" has no \"loss\"");
     job::check_metrics(settings_);
     network_.task = job::task_of(*settings_.loss);
+    network_.labels = job::counted_labels(*settings_.loss);
     network_.names = model_.labels();
     if (network_.task != job::Task::labels) {
       network_.logits = job::logits_of(*settings_.loss, output);

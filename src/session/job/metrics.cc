@@ -48,7 +48,7 @@ ClassOptions read_class_options(const Choice& choice, Table& table) {
   const bool both = table.has("class") && table.has("average");
   const auto options = read_options<ClassCountOptions>(table);
   if (both) fail_at(*choice.node, "is of a class or an average, not both");
-  return {options.average, options.of_class.value_or(-1)};
+  return {.average = options.average, .of_class = options.of_class.value_or(-1)};
 }
 
 StreamingAucOptions read_bins(Table& table) {
@@ -64,7 +64,8 @@ Metric counted(const Choice& choice, Table& table, const Network& network, Class
                BinaryMetric of_two) {
   const SourceLocation here = SourceLocation::current();
   if (network.task == Task::classes) {
-    const ClassOptions options = read_class_options(choice, table);
+    ClassOptions options = read_class_options(choice, table);
+    options.ignore_index = network.labels.ignore_index;
     if (options.of_class < network.logits.dim(-1).constant()) {
       return of_classes(network.logits, network.target, options, here);
     }
@@ -79,6 +80,11 @@ Metric counted(const Choice& choice, Table& table, const Network& network, Class
 // How much more likely the second of two classes is.
 Value score_of(const Choice& choice, const Network& network) {
   if (network.task == Task::binary) return network.logits;
+  if (network.labels.ignore_index) {
+    fail_at(*choice.node, fmt::format("metric \"{}\" cannot leave out labels, as the loss does by "
+                                      "ignore_index",
+                                      choice.name));
+  }
   if (network.task == Task::numbers) fail_task(choice, network.task, "zeros and ones or 2 classes");
   if (network.logits.dim(-1) != Dim(2)) {
     fail_at(*choice.node, fmt::format("metric \"{}\" needs 2 classes, but the network ends in {}",
@@ -113,11 +119,16 @@ Metric of_classes(const Choice& choice, Table& table, const Network& network) {
   if (choice.name == "top_k_accuracy") {
     if (network.task != Task::classes) fail_task(choice, network.task, "classes");
     return top_k_accuracy(network.logits, network.target,
-                          static_cast<int>(read_options<TopOptions>(table).k));
+                          static_cast<int>(read_options<TopOptions>(table).k), network.labels);
   }
   if (choice.name == "perplexity") {
     if (network.task != Task::classes) fail_task(choice, network.task, "classes");
-    return perplexity(nn::cross_entropy(network.logits, network.target));
+    const std::optional<std::int64_t>& ignored = network.labels.ignore_index;
+    const Value losses =
+        nn::cross_entropy(network.logits, network.target, {.ignore_index = ignored});
+    if (!ignored) return perplexity(losses);
+    const Value kept = not_equal(network.target, static_cast<double>(*ignored));
+    return perplexity(losses, cast(kept, {.dtype = f32}));
   }
   if (network.task == Task::numbers) {
     fail_task(choice, network.task, "classes or zeros and ones");
@@ -125,11 +136,12 @@ Metric of_classes(const Choice& choice, Table& table, const Network& network) {
   const bool binary = network.task == Task::binary;
   const Value target = binary ? fitted(network.target, network.logits) : network.target;
   if (choice.name == "log_loss") {
-    return binary ? binary_log_loss(network.logits, target) : log_loss(network.logits, target);
+    return binary ? binary_log_loss(network.logits, target)
+                  : log_loss(network.logits, target, network.labels);
   }
   return binary ? binary_accuracy(network.logits, target,
                                   {.threshold = read_options<ThresholdOptions>(table).threshold})
-                : accuracy(network.logits, target);
+                : accuracy(network.logits, target, network.labels);
 }
 
 Metric of_rankings(const Choice& choice, const Network& network) {
@@ -208,9 +220,9 @@ void add(std::vector<Metric>& metrics, Metric metric) {
 std::vector<Metric> default_metrics(const Settings& settings, const Network& network) {
   switch (network.task) {
     case Task::classes: {
-      std::vector<Metric> metrics = {accuracy(network.logits, network.target)};
+      std::vector<Metric> metrics = {accuracy(network.logits, network.target, network.labels)};
       if (network.logits.rank() == 2 && network.confusion) {
-        metrics.push_back(confusion_matrix(network.logits, network.target));
+        metrics.push_back(confusion_matrix(network.logits, network.target, network.labels));
       }
       return metrics;
     }

@@ -33,6 +33,7 @@ struct Network {
   std::map<std::string, Tensor> constants = {};  // values of parameters that are not trained
   // Whether a confusion matrix is measured by default: not if the classes are words.
   bool confusion = true;
+  LabelOptions labels = {};  // of the loss: which labels metrics of classes do not count
   // Of a model that writes texts: its decoder and its output.
   nn::Decoder decoder = {};
   nn::BeamOptions search = {};

@@ -179,6 +179,7 @@ Network build_network(Program& program, const Settings& settings, const Columns&
   network.target = input_for(program, columns, columns.target, *settings.data.train);
   const LineGuard line(program.ir(), *settings.loss);
   network.task = task_of(*settings.loss);
+  network.labels = counted_labels(*settings.loss);
   network.confusion = columns.target.ids == 0;
   check_rows(network, columns, *settings.model);
   network.names = columns.names;

@@ -58,6 +58,16 @@ Value output_of(const Node& loss, Value logits) {
   return logits;
 }
 
+LabelOptions counted_labels(const Node& loss) {
+  const Choice choice = read_choice(loss, "a loss");
+  if (choice.name != "cross_entropy") return {};
+  Table table(*choice.options);
+  nn::CrossEntropyOptions options;
+  FieldReader reader(table);
+  fields(reader, options);
+  return {.ignore_index = options.ignore_index};
+}
+
 Value logits_of(const Node& loss, Value output) {
   // Shares that underflowed are taken for the smallest number, so that their logarithms are finite.
   const auto log_of = [](const Value& x) { return log(maximum(x, kSmallest)); };

@@ -30,9 +30,15 @@ double f1_of(const Counts& c) { return share_of(2 * c.hits, c.predicted + c.exam
 // --- Classes
 
 // f32[3, classes]: the counts of every class.
-Value class_counts(Value logits, Value label) {
+Value class_counts(Value logits, Value label, const ClassOptions& options) {
   const std::int64_t classes = logits.dim(-1).constant();
-  const Value predicted = one_hot(argmax(logits, {.axes = {-1}}), classes, DType::f32);
+  Value prediction = argmax(logits, {.axes = {-1}});
+  if (options.ignore_index) {  // -1 is no class
+    const Value kept = not_equal(label, static_cast<double>(*options.ignore_index));
+    prediction = trireme::where(kept, prediction, -1.0);
+    label = trireme::where(kept, label, -1.0);
+  }
+  const Value predicted = one_hot(prediction, classes, DType::f32);
   const Value truth = one_hot(label, classes, DType::f32);
   std::vector<std::int64_t> examples;  // the axes of examples
   for (int axis = 0; axis + 1 < logits.rank(); ++axis) examples.push_back(axis);
@@ -91,7 +97,7 @@ Metric class_metric(const char* stem, Rate rate, Value logits, Value label,
     return averaged(counts, options.average, rate);
   };
   return {.name = name_of(stem, options),
-          .value = class_counts(logits, label),
+          .value = class_counts(logits, label, options),
           .combine = Metric::Combine::sum,
           .finish = finish,
           .larger_better = true};

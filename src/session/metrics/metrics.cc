@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ir/builder.h"
 #include "session/metrics/checks.h"
+#include "trireme/functions.h"
 #include "trireme/loss.h"
 #include "trireme/ops.h"
 
@@ -25,8 +26,26 @@ Shape with_ones(Shape shape, int count) {
   return shape;
 }
 
-Value share(Value condition, const SourceLocation& where) {
-  return mean(cast(condition, {.dtype = f32}, where), {}, where);
+// The examples that count, as booleans of the labels' shape; empty if all do.
+Value kept_labels(const Value& label, const LabelOptions& options, const SourceLocation& where) {
+  if (!options.ignore_index) return {};
+  return not_equal(label, static_cast<double>(*options.ignore_index), where);
+}
+
+// A metric that is the mean of numbers of the labels' shape, over those that are kept.
+Metric mean_over(std::string name, const Value& numbers, const Value& kept, bool larger_better,
+                 const SourceLocation& where) {
+  Metric metric{.name = std::move(name), .larger_better = larger_better};
+  if (!kept) {
+    metric.value = mean(numbers, {}, where);
+    return metric;
+  }
+  // What does not count may be anything, even NaN.
+  const Value counted = trireme::where(kept, numbers, 0.0, where);
+  const Value count = cast(kept, {.dtype = numbers.dtype()}, where);
+  metric.value = stack({sum(counted, {}, where), sum(count, {}, where)}, 0, where);
+  metric.combine = Metric::Combine::ratio;
+  return metric;
 }
 
 }  // namespace
@@ -42,18 +61,18 @@ void check_classes(std::string_view metric, Value logits, Value label) {
   }
 }
 
-Metric accuracy(Value logits, Value label, SourceLocation where) {
+Metric accuracy(Value logits, Value label, LabelOptions options, SourceLocation where) {
   check_classes("accuracy", logits, label);
   const Value predicted = argmax(logits, {.axes = {-1}}, where);
-  return {.name = "accuracy",
-          .value = share(trireme::equal(predicted, label, where), where),
-          .larger_better = true};
+  const Value right = cast(trireme::equal(predicted, label, where), {.dtype = f32}, where);
+  return mean_over("accuracy", right, kept_labels(label, options, where), true, where);
 }
 
 // An example counts if its label is among the first k classes: larger logits come first, then lower
 // classes, as in argmax(). A label whose logit is NaN, or that does not exist, never counts; NaN of
 // another class comes before all numbers.
-Metric top_k_accuracy(Value logits, Value label, int k, SourceLocation where) {
+Metric top_k_accuracy(Value logits, Value label, int k, LabelOptions options,
+                      SourceLocation where) {
   check_classes("top_k_accuracy", logits, label);
   if (k < 1) fail_usage(fmt::format("top_k_accuracy: k is {}, but must be at least 1", k));
   const Value column = reshape(label, {.shape = with_ones(label.shape(), 1)}, where);
@@ -71,19 +90,18 @@ Metric top_k_accuracy(Value logits, Value label, int k, SourceLocation where) {
   const Value counts = logical_and(is_label, logical_not(is_nan(logits, where), where), where);
   const Value right =
       logical_and(less(count(ahead), double(k), where), less(0.0, count(counts), where), where);
-  return {.name = fmt::format("top_{}_accuracy", k),
-          .value = share(right, where),
-          .larger_better = true};
+  return mean_over(fmt::format("top_{}_accuracy", k), cast(right, {.dtype = f32}, where),
+                   kept_labels(label, options, where), true, where);
 }
 
-Metric log_loss(Value logits, Value label, SourceLocation where) {
+Metric log_loss(Value logits, Value label, LabelOptions options, SourceLocation where) {
   check_classes("log_loss", logits, label);
-  return {.name = "log_loss",
-          .value = mean(nn::cross_entropy(logits, label, {}, where), {}, where),
-          .larger_better = false};
+  const Value losses =
+      nn::cross_entropy(logits, label, {.ignore_index = options.ignore_index}, where);
+  return mean_over("log_loss", losses, kept_labels(label, options, where), false, where);
 }
 
-Metric confusion_matrix(Value logits, Value label, SourceLocation where) {
+Metric confusion_matrix(Value logits, Value label, LabelOptions options, SourceLocation where) {
   check_classes("confusion_matrix", logits, label);
   if (logits.rank() != 2) {
     fail_usage("confusion_matrix: logits must be f32[batch, classes], but are " + logits.str());
@@ -95,7 +113,11 @@ Metric confusion_matrix(Value logits, Value label, SourceLocation where) {
                                       numbers_along(logits, {classes, 1}, 0, where), where);
   const Value in_column = trireme::equal(reshape(predicted, {.shape = one_each}, where),
                                          numbers_along(logits, {1, classes}, 1, where), where);
-  const Value hit = cast(logical_and(in_row, in_column, where), {.dtype = f32}, where);
+  Value counts = logical_and(in_row, in_column, where);
+  if (const Value kept = kept_labels(label, options, where)) {
+    counts = logical_and(counts, reshape(kept, {.shape = one_each}, where), where);
+  }
+  const Value hit = cast(counts, {.dtype = f32}, where);
   return {.name = "confusion",
           .value = sum(hit, {.axes = {0}}, where),
           .combine = Metric::Combine::sum};

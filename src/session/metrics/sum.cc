@@ -12,11 +12,22 @@
 namespace trireme {
 namespace {
 
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
 double number_of(const Metric& metric, const Tensor& value) {
   if (value.elements() != 1) {
     fail_usage("metric \"" + metric.name + "\" is " + value.type_str() + ", not one number");
   }
   return value.cast(f64).data<double>()[0];
+}
+
+// The two parts of a ratio.
+std::pair<double, double> ratio_of(const Metric& metric, const Tensor& value) {
+  if (value.shape() != std::vector<std::int64_t>{2}) {
+    fail_usage("metric \"" + metric.name + "\" is " + value.type_str() + ", not a ratio [2]");
+  }
+  const Tensor parts = value.cast(f64);
+  return {parts.data<double>()[0], parts.data<double>()[1]};
 }
 
 void check_part(const Metric& metric, const std::vector<Tensor>& parts, const Tensor& part) {
@@ -74,8 +85,13 @@ const auto& named(const Pairs& pairs, std::string_view name) {
 }  // namespace
 
 double finished(const Metric& metric, const Tensor& all) {
-  if (all.elements() == 0) return std::numeric_limits<double>::quiet_NaN();
-  return metric.finish ? metric.finish(all) : number_of(metric, all);
+  if (all.elements() == 0) return kNan;
+  if (metric.combine != Metric::Combine::ratio) {
+    return metric.finish ? metric.finish(all) : number_of(metric, all);
+  }
+  const auto [sum, weight] = ratio_of(metric, all);
+  if (weight == 0) return kNan;
+  return metric.finish ? metric.finish(Tensor::scalar(sum / weight)) : sum / weight;
 }
 
 void MetricSum::add(const std::vector<Tensor>& values, std::int64_t examples) {
@@ -84,6 +100,12 @@ void MetricSum::add(const std::vector<Tensor>& values, std::int64_t examples) {
       case Metric::Combine::mean:
         numbers_[i] += number_of(metrics_[i], values[i]) * static_cast<double>(examples);
         break;
+      case Metric::Combine::ratio: {
+        const auto [sum, weight] = ratio_of(metrics_[i], values[i]);
+        numbers_[i] += sum;
+        weights_[i] += weight;
+        break;
+      }
       case Metric::Combine::sum: add_to(metrics_[i], tensors_[i], values[i].cast(f64)); break;
       case Metric::Combine::join:
         check_part(metrics_[i], tensors_[i], values[i]);
@@ -100,6 +122,8 @@ Tensor MetricSum::all_of(std::size_t metric) const {
     case Metric::Combine::mean:
       if (examples_ == 0) return Tensor(f64, {0});
       return Tensor::scalar(numbers_[metric] / static_cast<double>(examples_));
+    case Metric::Combine::ratio:
+      return Tensor::from<double>({2}, {numbers_[metric], weights_[metric]});
     case Metric::Combine::sum:
       return tensors_[metric].empty() ? Tensor(f64, {0}) : tensors_[metric][0].clone();
     case Metric::Combine::join: return joined(tensors_[metric]);
@@ -109,20 +133,26 @@ Tensor MetricSum::all_of(std::size_t metric) const {
 
 std::vector<std::pair<std::string, double>> MetricSum::sums() const {
   std::vector<std::pair<std::string, double>> sums;
-  for (std::size_t i = 0; i < metrics_.size(); ++i)
+  for (std::size_t i = 0; i < metrics_.size(); ++i) {
     sums.emplace_back(metrics_[i].name, numbers_[i]);
+    if (metrics_[i].combine != Metric::Combine::ratio) continue;
+    sums.emplace_back(metrics_[i].name + ".weight", weights_[i]);
+  }
   return sums;
 }
 
 void MetricSum::restore(const std::vector<std::pair<std::string, double>>& sums,
                         std::int64_t examples) {
   clear();
-  bool same = sums.size() == metrics_.size();
-  for (std::size_t i = 0; same && i < sums.size(); ++i) {
-    same = sums[i].first == metrics_[i].name;
-    numbers_[i] = sums[i].second;
-  }
+  const std::vector<std::pair<std::string, double>> wanted = this->sums();
+  const bool same = std::equal(wanted.begin(), wanted.end(), sums.begin(), sums.end(),
+                               [](const auto& a, const auto& b) { return a.first == b.first; });
   if (!same) fail_data("the checkpoint was made with other metrics");
+  auto next = sums.begin();
+  for (std::size_t i = 0; i < metrics_.size(); ++i) {
+    numbers_[i] = (next++)->second;
+    if (metrics_[i].combine == Metric::Combine::ratio) weights_[i] = (next++)->second;
+  }
   examples_ = examples;
 }
 

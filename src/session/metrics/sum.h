@@ -13,11 +13,12 @@ namespace trireme {
 double finished(const Metric& metric, const Tensor& all);
 
 // Combines the metrics of batches. A mean weights every batch by its examples, so that a smaller
-// last batch has less weight.
+// last batch has less weight; a ratio brings its own weights.
 class MetricSum {
  public:
   explicit MetricSum(const std::vector<Metric>& metrics) : metrics_(metrics) {
     numbers_.resize(metrics.size());
+    weights_.resize(metrics.size());
     tensors_.resize(metrics.size());
   }
 
@@ -26,8 +27,8 @@ class MetricSum {
   Metrics result() const;
   std::int64_t examples() const { return examples_; }
 
-  // Writes and reads the state of a checkpoint. All metrics must be means. Errors: data for other
-  // metrics.
+  // Writes and reads the state of a checkpoint: the sum of each metric and, as "NAME.weight", that
+  // of the weights of a ratio. All metrics must be means or ratios. Errors: data for other metrics.
   std::vector<std::pair<std::string, double>> sums() const;
   void restore(const std::vector<std::pair<std::string, double>>& sums, std::int64_t examples);
   void clear();
@@ -36,7 +37,7 @@ class MetricSum {
   Tensor all_of(std::size_t metric) const;
 
   std::vector<Metric> metrics_;
-  std::vector<double> numbers_;               // sums of value times examples
+  std::vector<double> numbers_, weights_;     // sums of value times weight, and of weights
   std::vector<std::vector<Tensor>> tensors_;  // a single f64 sum, or the parts of a join
   std::int64_t examples_ = 0;
 };

@@ -25,6 +25,36 @@ TEST(MetricSum, ASmallLastBatchWeighsByItsExamples) {
   EXPECT_EQ(out.str(), "loss 1.75  accuracy 0.625");
 }
 
+TEST(MetricSum, RatiosBringTheirWeights) {
+  const std::vector<Metric> metrics = {
+      {"loss", {}},
+      {.name = "share", .value = {}, .combine = Metric::Combine::ratio},
+      {.name = "root",
+       .value = {},
+       .combine = Metric::Combine::ratio,
+       .finish = [](const Tensor& mean) { return std::sqrt(mean.item<double>()); }}};
+  MetricSum sum(metrics);
+  const auto add = [](MetricSum& to, float number, float weight) {
+    const Tensor ratio = Tensor::from<float>({2}, {number, weight});
+    to.add({Tensor::scalar(1.0f), ratio, ratio}, 10);
+  };
+  add(sum, 0, 0);
+  EXPECT_TRUE(std::isnan(sum.result()["share"]));
+  EXPECT_TRUE(std::isnan(sum.result()["root"]));
+  add(sum, 3, 4);
+  MetricSum restored(metrics);
+  restored.restore(sum.sums(), sum.examples());
+  for (MetricSum* each : {&sum, &restored}) {
+    add(*each, 3, 20);
+    EXPECT_DOUBLE_EQ(each->result()["share"], 6.0 / 24);
+    EXPECT_DOUBLE_EQ(each->result()["root"], 0.5);
+    EXPECT_EQ(each->result().examples(), 30);
+  }
+  auto sums = sum.sums();
+  sums.pop_back();
+  EXPECT_NE(error_of([&] { restored.restore(sums, 30); }), "");
+}
+
 TEST(MetricSum, SumsAddElementByElement) {
   MetricSum sum(std::vector<Metric>{{"confusion", {}, Metric::Combine::sum}});
   sum.add({Tensor::from<float>({2, 2}, {1, 0, 2, 3})}, 6);

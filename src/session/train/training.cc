@@ -53,7 +53,7 @@ Training::Training(const Program& program_in, TrainerOptions options_in,
   all_metrics.push_back({.name = "loss", .value = options.loss, .larger_better = false});
   for (const Metric& metric : options.metrics) all_metrics.push_back(metric);
   for (const Metric& metric : all_metrics) {
-    if (metric.combine == Metric::Combine::mean) training_metrics.push_back(metric);
+    if (metric.is_average()) training_metrics.push_back(metric);
   }
   if (plateau) check_plateau();
   training_fetches = values_of(training_metrics);
