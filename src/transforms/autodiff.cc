@@ -154,6 +154,36 @@ void differentiate(const ir::Op& op, const ValueSet& depends, Gradients& gradien
   }
 }
 
+// Parameters that are assigned after a place of the main block, with the assigning op.
+using Assigns = std::unordered_map<const ir::Value*, const ir::Op*>;
+
+// A parameter of `assigned` that the op or an op of its blocks reads; null if there is none.
+const ir::Value* reads_one_of(const ir::Op& op, const Assigns& assigned) {
+  for (const ir::Value* operand : op.operands) {
+    if (assigned.contains(operand)) return operand;
+  }
+  for (const auto& block : op.blocks) {
+    for (const auto& inner : block->ops) {
+      if (const ir::Value* found = reads_one_of(*inner, assigned)) return found;
+    }
+  }
+  return nullptr;
+}
+
+// The ops that a gradient rule appended, from place `first`, read the parameters as they are at
+// the end: for a parameter that was assigned after `op`, another value than `op` read.
+void check_reads(const ir::Op& op, std::size_t first, const Assigns& assigned) {
+  const auto& ops = op.parent->ops;
+  for (std::size_t i = first; i < ops.size(); ++i) {
+    const ir::Value* parameter = reads_one_of(*ops[i], assigned);
+    if (parameter == nullptr) continue;
+    fail_usage(op.name() + ": its gradient needs the value of " + ir::name_in_text(parameter) +
+               ", which is assigned later\n  layer     " + op.location.str() + "\n  assigned  " +
+               assigned.at(parameter)->location.str() +
+               "\n  hint      assign after minimize() or gradients()");
+  }
+}
+
 std::vector<const ir::Op*> ops_of(const ir::Block& block) {
   std::vector<const ir::Op*> ops;
   for (const auto& op : block.ops) ops.push_back(op.get());
@@ -174,8 +204,12 @@ Gradients differentiate(ir::Value* loss, const std::vector<ir::Value*>& wanted,
   if (!depends.contains(loss)) return gradients;
   const ir::Location origin = loss->producer != nullptr ? loss->producer->location : ir::Location{};
   gradients.dense[loss] = trireme::Value(make_filled(program, loss->type, 1.0, origin));
+  Assigns assigned;
   for (auto op = forward.rbegin(); op != forward.rend(); ++op) {
+    const std::size_t first = program.main().ops.size();
     differentiate(**op, depends, gradients);
+    if ((*op)->has(ir::Trait::side_effect)) assigned.try_emplace((*op)->operands[0], *op);
+    else if (!assigned.empty()) check_reads(**op, first, assigned);
   }
   return gradients;
 }

@@ -12,8 +12,8 @@ namespace trireme::transforms {
 // and Walther, "Evaluating Derivatives", 2nd ed., chapter 3. Contributions to shared values are
 // summed. A value that does not influence the loss gets zeros of its shape. Values that no value in
 // `wanted` influences cost nothing. The new ops have the layer and line of the op that they
-// differentiate. Error(usage) if the loss is not a float scalar (shape []), or if a needed op has
-// no gradient.
+// differentiate. Error(usage) if the loss is not a float scalar (shape []), if a needed op has no
+// gradient, or if a gradient needs the value that a parameter had before it was assigned.
 std::vector<ir::Value*> gradients(ir::Value* loss, const std::vector<ir::Value*>& wanted);
 
 // The same within `block`, to which the ops are appended. `known` holds pairs of a value in the

@@ -1,9 +1,12 @@
-// Tests of row-sparse gradients: when they are used, and that they equal the dense gradients.
+// Tests of row-sparse gradients (when they are used, and that they equal the dense gradients) and of
+// parameters that are assigned. The conformance suite tests the gradients of all ops.
 
 #include "transforms/autodiff.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/error.h"
 #include "ops/reference.h"
 #include "trireme/ops.h"
 
@@ -116,6 +119,27 @@ TEST(RowSparseGradients, AreDenseZerosWithoutInfluence) {
 TEST(RowSparseGradients, SupportOnlyTheFirstAxis) {
   Lookups l;
   EXPECT_THROW(gather(l.table, l.a, {.axis = 1, .sparse_gradient = true}), Error);
+}
+
+// w * w needs w itself, which is another number after the assign.
+TEST(GradientsOfAssignedParameters, AreRefusedIfTheyNeedTheOldValue) {
+  Program program;
+  const Value w = program.parameter("w", f64, {});
+  const Value square = w * w, shifted = w + 3.0;
+  assign(w, square);
+  const std::string message =
+      error_of(ErrorKind::usage, [&] { gradients(square.get(), {w.get()}); });
+  EXPECT_THAT(message, ::testing::HasSubstr("needs the value of %w, which is assigned later"));
+  EXPECT_THAT(message, ::testing::HasSubstr("autodiff_test.cc"));
+
+  const Value after = w * w;  // of the new value, as is its gradient
+  const Value of_shifted(gradients(shifted.get(), {w.get()})[0]);
+  const Value of_after(gradients(after.get(), {w.get()})[0]);
+  ops::RefTensors parameters{{"w", filled({}, {3})}};
+  const auto values =
+      ops::evaluate(program.ir(), {}, parameters, {of_shifted.get(), of_after.get()});
+  EXPECT_EQ(values[0].data[0], 1);
+  EXPECT_EQ(values[1].data[0], 18);
 }
 
 }  // namespace
