@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <tuple>
+
 #include "ops/common.h"
 #include "ops/reference.h"
 
@@ -85,6 +88,32 @@ TEST_F(TypeRules, RejectProbabilitiesOutOfRange) {
                 random_bernoulli(program, {.shape = {3}, .probability = 1.5, .stream = 1});
               }),
               HasSubstr("must be in [0, 1]"));
+}
+
+TEST_F(TypeRules, RejectDistributionsThatDoNotExist) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const auto uniform = [&](double low, double high, DType dtype) {
+    return message_of([&] {
+      random_uniform(program,
+                     {.shape = {3}, .stream = 1, .low = low, .high = high, .dtype = dtype});
+    });
+  };
+  EXPECT_EQ(uniform(2, 2, f32), "no error");
+  EXPECT_EQ(uniform(-1e38, 2e38, f32), "no error");
+  EXPECT_EQ(uniform(-3e38, 3e38, f64), "no error");
+  for (const auto& [low, high, dtype] :
+       {std::tuple(1.0, 0.0, f32), std::tuple(-3e38, 3e38, f32), std::tuple(-1.5e308, 1.5e308, f64),
+        std::tuple(kNan, 1.0, f32), std::tuple(0.0, kNan, f64), std::tuple(0.0, 1e39, f32)}) {
+    EXPECT_THAT(uniform(low, high, dtype), HasSubstr("low must not be above high")) << low;
+  }
+  const auto normal = [&](double mean, double stddev) {
+    return message_of([&] {
+      random_normal(program, {.shape = {3}, .stream = 1, .mean = mean, .stddev = stddev});
+    });
+  };
+  EXPECT_EQ(normal(-1, 0), "no error");
+  EXPECT_THAT(normal(0, -1), HasSubstr("stddev must not be negative"));
+  EXPECT_THAT(normal(kNan, 1), HasSubstr("must be finite"));
 }
 
 TEST_F(TypeRules, RejectInvalidAxes) {

@@ -1,3 +1,7 @@
+#include <fmt/core.h>
+
+#include <cmath>
+
 #include "ops/common.h"
 #include "ops/philox.h"
 
@@ -60,7 +64,15 @@ Op random_normal() {
       "Without `stream`, each call has a stream of its own.\n"
       "`dtype` is f32 or f64.";
   op.traits = Trait::generator | Trait::random | Trait::not_differentiable;
-  op.type = random_type(Numbers::floats);
+  op.type = [](const TypeContext& context) {
+    const double mean = get_attribute<double>(context.attributes, "mean");
+    const double stddev = get_attribute<double>(context.attributes, "stddev");
+    require(std::isfinite(mean) && std::isfinite(stddev) && stddev >= 0,
+            fmt::format("mean and stddev must be finite and stddev must not be negative, but they "
+                        "are {} and {}",
+                        mean, stddev));
+    return random_type(Numbers::floats)(context);
+  };
   op.lower = lower;
   op.reference = reference;
   op.no_torch_reason =

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <cmath>
 #include <limits>
 
@@ -50,6 +52,20 @@ void reference(const Reference& r) {
   }
 }
 
+std::vector<Type> type(const TypeContext& context) {
+  const double low = get_attribute<double>(context.attributes, "low");
+  const double high = get_attribute<double>(context.attributes, "high");
+  const double largest = get_attribute<DType>(context.attributes, "dtype") == DType::f32
+                             ? static_cast<double>(std::numeric_limits<float>::max())
+                             : std::numeric_limits<double>::max();
+  // Not true for NaN.
+  require(low <= high && -largest <= low && high <= largest && high - low <= largest,
+          fmt::format("low must not be above high, and high - low must be a finite number of the "
+                      "dtype, but low is {} and high is {}",
+                      low, high));
+  return random_type(Numbers::floats)(context);
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> samples;
   const auto add = [&](Shape shape, DType dtype, double low = -0.5, double high = 2.5) {
@@ -76,13 +92,14 @@ Op random_uniform() {
       "random_uniform(; shape: shape, stream: int = -1, low: float = 0.0, high: float = 1.0, "
       "dtype: dtype = f32)");
   op.doc =
-      "Random numbers from a uniform distribution over [low, high).\n"
+      "Random numbers from a uniform distribution over [low, high); `low` if both are equal.\n"
+      "`high` - `low` must be a finite number of the dtype.\n"
       "They depend only on the seed, the stream and the position.\n"
       "Each run has another seed, and ops of the same stream return the same numbers.\n"
       "Without `stream`, each call has a stream of its own.\n"
       "`dtype` is f32 or f64.";
   op.traits = Trait::generator | Trait::random | Trait::not_differentiable;
-  op.type = random_type(Numbers::floats);
+  op.type = type;
   op.lower = lower;
   op.reference = reference;
   op.no_torch_reason =
