@@ -380,6 +380,18 @@ TEST(Csv, MakesTypedColumns) {
   EXPECT_EQ(data.map([](Batch b) { return b; }).column("job").ids, 3);
 }
 
+// 300 rows of as many words: 720,000 bytes of zeros and ones.
+TEST(Csv, TooManyWordsForZerosAndOnesAreAnError) {
+  std::string text = "id,y\n";
+  for (int i = 0; i < 300; ++i) text += "w" + std::to_string(i) + ",1\n";
+  const auto load = [&] { return table_from_csv(text, "t.csv", {.one_hot = {"id"}}); };
+  EXPECT_EQ(load().all().at("features").shape(), (std::vector<std::int64_t>{300, 300}));
+  const TestVariable limit("TRIREME_MAX_FILE_BYTES", "719999");
+  const std::string message = error_of([&] { load(); });
+  EXPECT_THAT(message, HasSubstr("column \"id\" has 300 different words in 300 rows"));
+  EXPECT_THAT(message, HasSubstr("one of the categories"));
+}
+
 TEST(Csv, FillsMissingNumbersWithTheMean) {
   const Batch batch =
       table_from_csv("a,b,y\n1,,0\n3,4,1\n,8,2\n", "t", {.named = true, .missing = Missing::mean})

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/number_text.h"
 #include "data/blob.h"
 #include "data/columns.h"
@@ -59,15 +62,36 @@ class Builder {
     }
   }
 
+  // Errors: data, if the numbers of the features need more memory than data files may have.
   void add_one_hot(std::size_t c, const Words& words) {
+    check_size(c, words.size());
+    std::unordered_map<std::string_view, std::size_t> columns;
     for (const std::string& word : words) {
-      Numbers column;
-      for (std::size_t row = 0; row < table_.rows(); ++row) {
-        column.push_back(present(c, row) && table_.columns[c][row] == word ? 1 : 0);
-      }
-      matrix_.push_back(std::move(column));
+      columns.emplace(word, matrix_.size());
+      matrix_.emplace_back(table_.rows(), 0.0);
     }
-    if (words.empty()) check_present(c);
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      if (!present(c, row)) continue;
+      const auto found = columns.find(table_.columns[c][row]);
+      if (found != columns.end()) matrix_[found->second][row] = 1;
+    }
+  }
+
+  void check_size(std::size_t c, std::size_t words) const {
+    Checked bytes = static_cast<std::int64_t>(matrix_.size());
+    bytes = (bytes + static_cast<std::int64_t>(words)) * count_ *
+            static_cast<std::int64_t>(sizeof(double));
+    if (bytes.valid() &&
+        static_cast<std::uint64_t>(bytes.value()) <= max_bytes(FileLimit::content)) {
+      return;
+    }
+    fail_data(
+        table_.name + ": column \"" + table_.header[c] + "\" has " + std::to_string(words) +
+        " different words in " + std::to_string(table_.rows()) +
+        " rows; as zeros and ones they are more than " +
+        std::to_string(max_bytes(FileLimit::content)) +
+        " bytes\n  hint   make it one of the categories, whose ids an embedding takes; or set "
+        "TRIREME_MAX_FILE_BYTES to raise the limit");
   }
 
   // Whether there is a value. Errors: data, if there must be one.
