@@ -42,7 +42,13 @@ std::string with_thousands(std::int64_t value) {
   return digits;
 }
 
-std::optional<double> parse_float(std::string_view text) { return parse<double>(text); }
+std::optional<double> parse_float(std::string_view text) {
+  if (const auto number = parse<double>(text)) return number;
+  // Too close to 0 for a double. The range of long double is much larger.
+  const auto wide = parse<long double>(text);
+  if (!wide || std::isinf(static_cast<double>(*wide))) return std::nullopt;
+  return static_cast<double>(*wide);
+}
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   return parse<std::int64_t>(text);
 }

@@ -16,7 +16,7 @@ std::string float_text(float value);
 std::string with_thousands(std::int64_t value);
 
 // Reads the whole of `text` as a number in the notation of C, whatever the locale. Returns nothing
-// if it is no number or out of range. A leading '+' is accepted.
+// if it is no number or too large. A leading '+' is accepted, and a number too close to 0 is 0.
 std::optional<double> parse_float(std::string_view text);
 std::optional<std::int64_t> parse_integer(std::string_view text);
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <cstdint>
 #include <limits>
 
@@ -37,9 +39,12 @@ TEST(NumberText, ParsesWholeTextsOnly) {
   for (const char* text : {"", "+", "+-1", "++1", "1 ", " 1", "1x", "9223372036854775808", "1.0"}) {
     EXPECT_EQ(parse_integer(text), std::nullopt) << text;
   }
-  for (const char* text : {"", "+", "1e", "1e999", "0x1", "1,0"}) {
+  for (const char* text : {"", "+", "1e", "1e999", "-1e999", "1e99999", "0x1", "1,0"}) {
     EXPECT_EQ(parse_float(text), std::nullopt) << text;
   }
+  EXPECT_EQ(parse_float("1e-400"), 0);
+  EXPECT_TRUE(std::signbit(*parse_float("-1e-400")));
+  EXPECT_EQ(parse_float("1e-400x"), std::nullopt);
 }
 
 }  // namespace

@@ -207,6 +207,24 @@ std::string CsvTable::number_text(std::string_view cell) const {
   return text;
 }
 
+// What to try if a cell is no number.
+std::string CsvTable::hint_for(std::string_view cell) const {
+  std::string lower(cell);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const char* word : {"na", "n/a", "nan", "null", "none", "nil", "?", "-", "."}) {
+    if (lower == word) return "if it means a missing value, set missing_word to it, and missing";
+  }
+  for (const char* other : {";", "\t", "|"}) {
+    if (header.size() == 1 && cell.find(other) != std::string_view::npos) {
+      return std::string("set separator to \"") + (*other == '\t' ? "\\t" : other) + "\"";
+    }
+  }
+  if (format.decimal == '.' && cell.find(',') != std::string_view::npos) {
+    return "set decimal or thousands to \",\"";
+  }
+  return "a column of words can be one_hot or one of the categories";
+}
+
 std::vector<double> CsvTable::numbers(std::size_t column, bool allow_missing) const {
   std::vector<double> result;
   for (std::size_t row = 0; row < rows(); ++row) {
@@ -216,12 +234,13 @@ std::vector<double> CsvTable::numbers(std::size_t column, bool allow_missing) co
       result.push_back(*number);
     } else if (!cell.empty()) {
       fail_data(at_line(name, lines[row]) + "column \"" + header[column] + "\": \"" +
-                std::string(cell.substr(0, 40)) +
-                "\" is not a number; a column of words can be one_hot or one of the categories");
+                std::string(cell.substr(0, 40)) + "\" is not a number\n  hint   " + hint_for(cell));
     } else if (allow_missing) {
       result.push_back(std::numeric_limits<double>::quiet_NaN());
     } else {
-      fail_data(at_line(name, lines[row]) + "column \"" + header[column] + "\": missing value");
+      fail_data(at_line(name, lines[row]) + "column \"" + header[column] +
+                "\": missing value\n  hint   remove the row or, for a feature, set missing to a "
+                "mean or a number");
     }
   }
   return result;

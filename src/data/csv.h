@@ -78,6 +78,9 @@ struct CsvTable {
   // Returns the number of a cell with a decimal point and nothing between thousands; empty if the
   // cell is no number of the format.
   std::string number_text(std::string_view cell) const;
+
+ private:
+  std::string hint_for(std::string_view cell) const;
 };
 
 // RFC 4180: cells may be quoted with ", "" inside is one ", and a quoted cell may hold separators

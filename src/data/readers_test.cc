@@ -412,6 +412,20 @@ TEST(Csv, FitsOneFileAndReadsAnother) {
   EXPECT_THAT(error_of([&] { csv(test, {.fit = other}); }), HasSubstr("are not those of"));
 }
 
+TEST(Csv, HintsAtTheOptionThatReadsACell) {
+  const auto hint = [](const char* text) {
+    return error_of([&] { table_from_csv(text, "t.csv", {}); });
+  };
+  EXPECT_THAT(hint("a,y\nN/A,1\n"), HasSubstr("set missing_word to it"));
+  EXPECT_THAT(hint("a,y\nnan,1\n"), HasSubstr("set missing_word to it"));
+  EXPECT_THAT(hint("a;y\n1;2\n"), HasSubstr("set separator to \";\""));
+  EXPECT_THAT(hint("a\ty\n1\t2\n"), HasSubstr("set separator to \"\\t\""));
+  EXPECT_THAT(hint("a,y\n\"1,5\",1\n"), HasSubstr("set decimal or thousands"));
+  EXPECT_THAT(hint("a,y\n,1\n"), HasSubstr("set missing to a mean or a number"));
+  EXPECT_TRUE(equal(table_from_csv("a,y\n1e-400,1\n", "t.csv", {}).all().at("features"),
+                    Tensor::from<float>({1, 1}, {0})));
+}
+
 TEST(Csv, SaysWhatDoesNotFitTheTypes) {
   const auto load = [](const char* text, const CsvOptions& options) {
     return error_of([&] { table_from_csv(text, "t.csv", options); });
@@ -420,7 +434,8 @@ TEST(Csv, SaysWhatDoesNotFitTheTypes) {
   strict.missing = Missing::error;
   strict.one_hot = {"sex"};
   EXPECT_THAT(load(kTyped, strict), HasSubstr("t.csv:3: column \"score\": missing value"));
-  EXPECT_THAT(load(kTyped, typed()), HasSubstr("column \"sex\": \"m\" is not a number; a column"));
+  EXPECT_THAT(load(kTyped, typed()),
+              HasSubstr("column \"sex\": \"m\" is not a number\n  hint   a column"));
   EXPECT_THAT(load("a,y\n1.5,0\n", {.integers = {"a"}}), HasSubstr("not a whole number"));
   EXPECT_THAT(load("a,y\n,0\n", {.integers = {"a"}, .missing = Missing::mean}),
               HasSubstr("no mean"));

@@ -25,6 +25,12 @@ using Words = std::vector<std::string>;
             table.header[column] + "\": " + what);
 }
 
+[[noreturn]] void fail_missing(const CsvTable& table, std::size_t column, std::size_t row) {
+  fail_cell(table, column, row,
+            "missing value\n  hint   remove the row or, for a feature, set missing to a mean or a "
+            "number");
+}
+
 // The beginning of a cell, for messages.
 std::string shortened(std::string_view cell) { return std::string(cell.substr(0, 40)); }
 
@@ -97,7 +103,7 @@ class Builder {
   // Whether there is a value. Errors: data, if there must be one.
   bool present(std::size_t c, std::size_t row) const {
     if (!table_.columns[c][row].empty()) return true;
-    if (options_.missing == Missing::error) fail_cell(table_, c, row, "missing value");
+    if (options_.missing == Missing::error) fail_missing(table_, c, row);
     return false;
   }
 
