@@ -90,6 +90,8 @@ Value apply_layers(const Node& list, const std::vector<Feed>& feeds, std::int64_
 // Returns the loss as a scalar, the mean over the batch.
 Value apply_loss(const Node& node, Value logits, Value target);
 Task task_of(const Node& loss);
+// Which labels the loss, and so the metrics, do not count.
+LabelOptions counted_labels(const Node& loss);
 // Returns the prediction: probabilities of classes, the probability of 1, or numbers.
 Value output_of(const Node& loss, Value logits);
 // The inverse: returns the logits for apply_loss from a prediction.
