@@ -11,5 +11,5 @@ tests/packages/bootstrap.sh . build/packages | tee "$out/05-5-bootstrap.log" || 
 make build-release >"$out/05-5-build.log" 2>&1 || status=1
 tests/docs/run_docs.sh "$PWD" "$PWD/build/release" >"$out/05-5-docs.log" 2>&1 || status=1
 blocks=$(sed -n 's/^docs: //p' "$out/05-5-docs.log" | tail -n 1)
-packages=$(find build/packages -name '*.deb' | wc -l)
+packages=$(find build/packages -maxdepth 1 -name '*.deb' | wc -l)
 conclude "$status" "$packages packages, $errors errors of lintian; ${blocks:-no blocks run}"

@@ -19,7 +19,7 @@ tests release old_names_test
 tests asan golden_test
 tests asan session_test 'RenamedKeys*'
 tests asan distributed_test '*Registry*'
-warned=$(ctest --preset release -R old_names_warnings -V | tee -a "$log" | sed -nE 's/.*: ([0-9]+ of [0-9]+) old names.*/\1/p')
+warned=$(ctest --preset release -R old_names_warnings -V | tee -a "$log" | sed -nE 's/.*: ([0-9]+ of [0-9]+) mistakes.*/\1/p')
 passed=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.?/\1/p' "$log" | paste -sd+ | bc)
 grep -q '\[  FAILED  \]' "$log" && status=1
 [ -n "$warned" ] && [ "${warned% of *}" = "${warned#* of }" ] || status=1

@@ -97,10 +97,10 @@ tr::data::Batch pairs_of(const Text& text, const Ids& ids, std::int64_t epoch, s
   const Ids& counts = text.vocabulary.counts();
   const text::SkipGrams pairs =
       text::skip_grams(ids, counts, {.window = 5, .subsample = 1e-3, .seed = 1, .epoch = epoch});
-  tr::data::Batch batch{{"center", pairs.centre}, {"context", pairs.context}};
+  tr::data::Batch batch{{"center", pairs.center}, {"context", pairs.context}};
   if (noise > 0) {
     batch["noise"] =
-        text::draw(text::noise_distribution(counts), {pairs.centre.dim(0), noise}, 1, epoch);
+        text::draw(text::noise_distribution(counts), {pairs.center.dim(0), noise}, 1, epoch);
   }
   return batch;
 }

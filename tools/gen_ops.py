@@ -220,7 +220,7 @@ class Op:
             lines.append("")
         if not self.has_function:
             return "\n".join(lines)
-        lines += ["```cpp", self.prototype(True).replace("TRIREME_API ", "") + ";", "```", ""]
+        lines += ["<!-- not run: a signature -->", "```cpp", self.prototype(True).replace("TRIREME_API ", "") + ";", "```", ""]
         return "\n".join(lines)
 
 

@@ -258,11 +258,16 @@ struct SkipGramOptions {
   std::int64_t epoch = 0;
 };
 
+// Clang warns of the deprecated member in the implicit constructors.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 // Pairs of a word and a nearby word.
 struct SkipGrams {
-  Tensor centre;   // i64[pairs], in the order of the text
+  Tensor center;   // i64[pairs], in the order of the text
   Tensor context;  // i64[pairs]
+  [[deprecated("use center")]] Tensor centre = center;
 };
+#pragma GCC diagnostic pop
 // The skip-gram model of Mikolov et al., "Efficient Estimation of Word Representations in Vector
 // Space", 2013. Words are dropped before windows are formed, so that windows reach further.
 // `counts` has the count of each id in the text, like Vocabulary::counts(). Errors: data with an id

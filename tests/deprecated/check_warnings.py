@@ -39,6 +39,7 @@ OLD = [
     ("RmsProp o; o.centred = true;", "centered"),
     ("Plateau o; o.least = 0.5;", "min_factor"),
     ("text::TokenOptions o; o.most = 3;", "max_tokens"),
+    ("text::SkipGrams g; (void)g.centre;", "use center"),
     ("data::CsvOptions o; o.standardise = true;", "standardize"),
     ("RandomNormalAttrs o; o.deviation = 0.5;", "stddev"),
     ("AvgPoolAttrs o; o.count_padding = true;", "count_include_pad"),

@@ -24,7 +24,7 @@ Ids ids_of(const Tensor& tensor) { return tensor.to_vector<std::int64_t>(); }
 
 std::vector<Pair> pairs_of(const SkipGrams& samples) {
   std::vector<Pair> pairs;
-  const Ids center = ids_of(samples.centre), context = ids_of(samples.context);
+  const Ids center = ids_of(samples.center), context = ids_of(samples.context);
   for (std::size_t i = 0; i < center.size(); ++i) pairs.emplace_back(center[i], context[i]);
   return pairs;
 }
@@ -86,7 +86,7 @@ TEST(SkipGrams, LeaveOutFrequentWords) {
   const SkipGramOptions options{.window = 1, .shrink = false, .subsample = 0.01, .seed = 9};
   const SkipGrams samples = skip_grams(ids, counts, options);
   Ids kept(5);
-  for (const std::int64_t id : ids_of(samples.centre)) ++kept[static_cast<std::size_t>(id)];
+  for (const std::int64_t id : ids_of(samples.center)) ++kept[static_cast<std::size_t>(id)];
   // Each word that stays has two neighbors, but those at the ends.
   EXPECT_NEAR(static_cast<double>(kept[0]) / 2 / 96000, std::sqrt(0.01 / 0.96), 0.005);
   for (std::size_t id = 1; id < 5; ++id) EXPECT_NEAR(static_cast<double>(kept[id]), 2000, 1);
@@ -183,7 +183,7 @@ TEST(Samples, OfARealText) {
   for (const std::int64_t id : ids) expected += keep[static_cast<std::size_t>(id)];
   const SkipGramOptions options{.window = 1, .shrink = false, .subsample = 1e-3};
   const double kept =
-      static_cast<double>(skip_grams(ids, vocabulary.counts(), options).centre.dim(0)) / 2 + 1;
+      static_cast<double>(skip_grams(ids, vocabulary.counts(), options).center.dim(0)) / 2 + 1;
   EXPECT_NEAR(kept / expected, 1, 0.01);
   EXPECT_LT(kept, 0.8 * static_cast<double>(ids.size()));
 }

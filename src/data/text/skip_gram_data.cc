@@ -14,7 +14,7 @@ using Ids = std::vector<std::int64_t>;
 struct Pairs {
   text::SkipGrams words;
   Tensor noise;  // i64[pairs, noise], empty with a tree
-  std::int64_t size() const { return words.centre.dim(0); }
+  std::int64_t size() const { return words.center.dim(0); }
 };
 
 class SkipGramSource final : public Source {
@@ -57,7 +57,7 @@ class SkipGramSource final : public Source {
     Ids places(rows.begin(), rows.end()), centers;
     for (std::int64_t& place : places) {
       place %= pairs->size();
-      centers.push_back(pairs->words.centre.data<std::int64_t>()[place]);
+      centers.push_back(pairs->words.center.data<std::int64_t>()[place]);
     }
     const auto count = static_cast<std::int64_t>(places.size());
     Batch batch{{"centre", Tensor::from<std::int64_t>({count}, centers)}};
