@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/testing/noise.h"
 #include "codegen/codegen.h"
@@ -177,6 +178,29 @@ TEST_P(CompileTest, TotalIsSummedInBlocksFusedWithItsGradient) {
   if (!GetParam()) return;
   ASSERT_EQ(runner.plan().steps.size(), 2u) << plan::print(runner.plan());
   EXPECT_EQ(runner.plan().steps[0].trip.evaluate({}), 18);  // blocks of 4096
+}
+
+// The kernel of such an assign would replace elements that it still has to read.
+TEST_P(CompileTest, ParametersAreNotReplacedBeforeOthersReadThem) {
+  const auto softmax = [](const Value& x) {
+    const std::int64_t last = x.rank() - 1;
+    const Value largest = reduce_max(x, {.axes = {last}, .keep = true});
+    const Value powers = exp(x - largest);
+    return powers / sum(powers, {.axes = {last}, .keep = true});
+  };
+  const std::vector<std::function<Value(const Value&)>> updates = {
+      [&](const Value& w) { return tanh(softmax(tanh(w))); },
+      [](const Value& w) { return transpose(tanh(w), {.permutation = {1, 0}}) * 2.0; },
+      [](const Value& w) { return tanh(w) - sum(tanh(w) * w, {.axes = {0}, .keep = true}); }};
+  for (const auto& update : updates) {
+    Program program("updates");
+    const Value w = program.parameter("w", f32, {7, 7});
+    const Value y = program.input("y", f32, {7, 7});
+    assign(w, update(w) * y);
+    const Value after = w * 3.0;
+    CompiledAndReference runner(program, {after}, options());
+    runner.check({}, *codegen_, 1e-5);
+  }
 }
 
 TEST_P(CompileTest, TotalOfLongRowsIsSummedByRows) {

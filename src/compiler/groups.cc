@@ -88,7 +88,7 @@ class Merger {
     std::vector<const Op*> ops;
     for (const int i : all) ops.push_back(dependencies_.op(i));
     const std::optional<Domain> domain = common_domain(ops);
-    if (!domain || !reads_before_assigning(ops) || !is_worth_it(ops, *domain)) return;
+    if (!domain || !reads_before_assigning(ops, *domain) || !is_worth_it(ops, *domain)) return;
     if (makes_cycle(from, into)) {
       made_cycles_.emplace_back(producer, consumer);
       return;
@@ -120,17 +120,31 @@ class Merger {
   }
 
   // A kernel that assigns a parameter updates it in place. All its reads of the parameter must read
-  // the element that is about to be replaced.
-  static bool reads_before_assigning(const std::vector<const Op*>& ops) {
-    std::set<const ir::Value*> assigned, moved;
+  // the element that is about to be replaced. An op that moves elements, or that combines those of a
+  // row, reads other elements of its operands, and so of every parameter from which the kernel
+  // computes them. A sum of all elements reads each in its turn.
+  static bool reads_before_assigning(const std::vector<const Op*>& ops, const Domain& domain) {
+    const bool by_rows = domain.has_reduction && domain.block == 0 && !domain.row_shape().empty();
+    using Parameters = std::set<const ir::Value*>;
+    Parameters assigned, moved;
+    std::map<const Op*, Parameters> computed_from;
     for (const Op* op : ops) {
       const bool assigns = op->has(Trait::side_effect);
+      const bool stays = assigns || op->has(Trait::elementwise) || op->has(Trait::reshape);
+      Parameters& read = computed_from[op];
       for (std::size_t k = assigns ? 1 : 0; k < op->operands.size(); ++k) {
-        const ir::Value* parameter = underlying_parameter(op->operands[k]);
+        const ir::Value* operand = op->operands[k];
+        const auto inside = computed_from.find(operand->producer);
+        if (inside != computed_from.end()) {
+          read.insert(inside->second.begin(), inside->second.end());
+        }
+        const ir::Value* parameter = underlying_parameter(operand);
         if (parameter == nullptr) continue;
         if (assigned.contains(parameter)) return false;
         if (!assigns && !op->has(Trait::elementwise)) moved.insert(parameter);
+        read.insert(parameter);
       }
+      if (op->has(Trait::reduction) ? by_rows : !stays) moved.merge(read);
       if (assigns && !assigned.insert(op->operands[0]).second) return false;
     }
     return std::none_of(assigned.begin(), assigned.end(),
