@@ -152,6 +152,10 @@ RULES = [
     ("optimizer lion*", "result*", any_of(not_finite, huge),
      "the difference of gradient and momentum overflows"),
     ("optimizer lamb*", "result*", huge, "norms and squares overflow"),
+    ("schedule plateau", "result*", lambda x, *_: not math.isfinite(x[0][0]),
+     "measurements before the first number do not count"),
+    ("schedule plateau", "result*", lambda x, *_: any(v < 0 for v in x[0]),
+     "a threshold is relative to the size of the best number, also if it is negative"),
 ]
 RULES = [rule for rule in RULES if rule[4:] in ((), (int(torch.__version__.split(".")[0]),))]
 _used = set()

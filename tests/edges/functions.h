@@ -62,5 +62,7 @@ std::vector<Function> activation_functions();
 std::vector<Function> loss_functions();
 // Steps of each optimizer, with and without clipping, dense and row-sparse.
 std::vector<Function> optimizer_functions();
+// The learning rate in steps at and around the ends of schedules.
+std::vector<Function> schedule_functions();
 
 }  // namespace trireme::edges

@@ -1,4 +1,4 @@
-"""Steps of optimizers, by PyTorch or by the formulas of their papers."""
+"""Steps of optimizers and learning rates, by PyTorch or by the formulas of their papers."""
 
 import formulas
 import numpy
@@ -98,3 +98,27 @@ def ftrl(p, g, t, state, **options):
     with numpy.errstate(all="ignore"):
         after = formulas.ftrl(p.numpy(), g.numpy(), t, state, **options)
     return torch.from_numpy(after.astype(p.numpy().dtype))
+
+
+def rates(at, rate, formula, schedule=None, until=0):
+    """The learning rates of the steps `at` by `formula`, a function of a NumPy array. In steps
+    below `until`, PyTorch's `schedule` of an optimizer must agree with it."""
+    if schedule:
+        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=rate)
+        scheduler = schedule(optimizer)
+        seen = []
+        for _ in range(until):
+            seen.append(optimizer.param_groups[0]["lr"])
+            optimizer.step()
+            scheduler.step()
+        if not numpy.allclose(seen, formula(numpy.arange(until * 1.0)), rtol=1e-12, atol=1e-16):
+            raise ValueError("PyTorch's rates differ from the formula")
+    with numpy.errstate(all="ignore"):
+        result = formula(at.numpy())
+    return torch.from_numpy(result + numpy.zeros(len(at)))
+
+
+def plateau(measured, higher_is_better=False, **options):
+    """[rows, measurements]: the factors after each measurement of a row."""
+    mode = "max" if higher_is_better else "min"
+    return torch.stack([formulas.plateau_factors(row, mode=mode, **options) for row in measured])
