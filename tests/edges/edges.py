@@ -24,6 +24,7 @@ sys.dont_write_bytecode = True
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../conformance"))
 import exact  # noqa: E402  in this folder
 import explained  # noqa: E402
+import measures  # noqa: E402
 import training  # noqa: E402
 import formulas  # noqa: E402  of the conformance suite
 
@@ -50,7 +51,7 @@ def compute(case, dtypes):
         if case["weights"] and operand.is_floating_point():
             operand.requires_grad_(True)
     names = {"torch": torch, "F": F, "math": math, "numpy": numpy, "formulas": formulas,
-             "exact": exact, "training": training, "x": x}
+             "exact": exact, "measures": measures, "training": training, "x": x}
     for name, value in case["attributes"].items():
         names[name] = dtypes[value["dtype"]] if isinstance(value, dict) else value
     try:

@@ -64,5 +64,7 @@ std::vector<Function> loss_functions();
 std::vector<Function> optimizer_functions();
 // The learning rate in steps at and around the ends of schedules.
 std::vector<Function> schedule_functions();
+// Metrics of small data sets, one in each row.
+std::vector<Function> metric_functions();
 
 }  // namespace trireme::edges
