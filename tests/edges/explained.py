@@ -74,6 +74,11 @@ def subnormal(x, got, expected):
     return all(abs(v) < 1.2e-38 for v in numbers(x)) and abs(got - expected) < 1e-27
 
 
+def squares(x, got, expected):
+    """An error of f32 relative to the squares of the operands, which cancel."""
+    return abs(got - expected) <= 2e-7 * max(abs(v) for v in numbers(x))**2
+
+
 def any_of(*conditions):
     return lambda *point: any(condition(*point) for condition in conditions)
 
@@ -113,6 +118,7 @@ RULES = [
     ("atan2", "gradient*", lambda x, *_: x[0] == 0 == x[1], "it has none where both are 0", 2),
     ("norm", "*", lambda x, *_: len(x[0]) == 1, "squares overflow in f64; PyTorch's takes abs", 2),
     ("cosine_similarity", "gradient*", tiny, "PyTorch's loses digits", 2),
+    ("conv2d", "*", huge, "partial sums overflow, in any order", 2),
     ("floor_mod", "result*",
      lambda x, got, expected: math.isnan(expected) and got == x[0] % x[1],
      "PyTorch's is NaN"),
@@ -156,6 +162,20 @@ RULES = [
      "measurements before the first number do not count"),
     ("schedule plateau", "result*", lambda x, *_: any(v < 0 for v in x[0]),
      "a threshold is relative to the size of the best number, also if it is negative"),
+    ("matmul", "*", huge, "partial sums overflow, in any order"),
+    ("matmul", "result*", both_zero, "the sign of a zero result is not promised"),
+    ("linear", "*", huge, "partial sums overflow, in any order"),
+    ("conv3d", "*", huge, "partial sums overflow, in any order"),
+    ("conv2d of 16 channels", "*", any_of(not_finite, huge),
+     "Winograd's algorithm adds neighbors that cancel"),
+    ("adaptive_avg_pool", "result*", huge, "partial sums overflow, in any order"),
+    ("adaptive_max_pool", "gradient*", lambda x, *_: len(x[0]) == 5 and len(set(x[0])) < 5,
+     "equal elements share the gradient, a repeated one twice"),
+    ("resize_bilinear", "result*", lambda x, got, expected: math.isnan(expected),
+     "PyTorch multiplies infinity by weights of 0 along the other axis"),
+    ("attention", "*", not_finite, "the gradient of a kink is 0 at NaN"),
+    ("attention", "*", huge, "scores overflow"),
+    ("attention", "gradient*", squares, "a difference of products"),
 ]
 RULES = [rule for rule in RULES if rule[4:] in ((), (int(torch.__version__.split(".")[0]),))]
 _used = set()

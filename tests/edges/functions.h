@@ -66,5 +66,9 @@ std::vector<Function> optimizer_functions();
 std::vector<Function> schedule_functions();
 // Metrics of small data sets, one in each row.
 std::vector<Function> metric_functions();
+// Products, convolutions, pooling, attention, and ops that move elements.
+std::vector<Function> layer_functions();
+// Functions of sequences of different lengths, recurrent layers, and batch_norm.
+std::vector<Function> sequence_functions();
 
 }  // namespace trireme::edges
