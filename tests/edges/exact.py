@@ -160,3 +160,23 @@ def sequences(name, x, cuts):
     results = torch.stack(results)
     loss = results * (1 + 0.5 * (torch.arange(results.numel()).reshape(results.shape) % 3))
     return [results.detach(), torch.autograd.grad(loss.sum(), x)[0]]
+
+
+CTC_LABELS = [[], [1], [1, 1], [1, 1, 2], [2, 1, 2, 2]]  # kLabels in functions_sequences.cc
+
+
+def ctc_losses(x, which):
+    """Each row is a sequence of four rows with logits of three classes. Returns the losses, and the
+    gradient of their sum with weights 1, 1.5 and 2, in turns; it is 0 where the loss is
+    infinite."""
+    x = x.clone().requires_grad_()
+    losses, total = [], 0
+    for i, (row, k) in enumerate(zip(x, which.tolist())):
+        scores = F.log_softmax(row.reshape(4, 1, 3), 2)
+        labels = torch.tensor([CTC_LABELS[k]], dtype=torch.int64)
+        loss = F.ctc_loss(scores, labels, [4], [labels.shape[1]], reduction="none")[0]
+        losses.append(loss.detach())
+        if not loss.isinf():
+            total = total + loss * (1 + 0.5 * (i % 3))
+    gradient = torch.autograd.grad(total, x)[0]
+    return [torch.stack(losses), gradient]

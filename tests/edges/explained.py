@@ -173,6 +173,9 @@ RULES = [
      "equal elements share the gradient, a repeated one twice"),
     ("resize_bilinear", "result*", lambda x, got, expected: math.isnan(expected),
      "PyTorch multiplies infinity by weights of 0 along the other axis"),
+    ("ctc_loss", "result 1", lambda x, got, expected: -INFINITY in x[0] and math.isnan(expected)
+     and math.isfinite(got), "PyTorch's is NaN if a class is impossible"),
+    ("ctc_loss", "result 1", any_of(huge, within(1e-12)), "PyTorch's loses digits of large losses"),
     ("attention", "*", not_finite, "the gradient of a kink is 0 at NaN"),
     ("attention", "*", huge, "scores overflow"),
     ("attention", "gradient*", squares, "a difference of products"),

@@ -6,6 +6,7 @@
 #include "trireme/nn.h"
 #include "trireme/recurrent.h"
 #include "trireme/sequence.h"
+#include "trireme/structured.h"
 
 namespace trireme::edges {
 namespace {
@@ -81,6 +82,39 @@ void add(std::vector<Function>& all, const std::string& name, const OfSequences&
                      }});
 }
 
+// exact.CTC_LABELS has the same. The last needs a blank, and with it more rows than there are.
+const std::vector<std::int64_t> kLabels[] = {{}, {1}, {1, 1}, {1, 1, 2}, {2, 1, 2, 2}};
+
+// Each row of x[0] is a sequence of four rows with logits of three classes, and x[1] says which are
+// its labels. Returns the losses and the gradient of their weighted sum.
+Tensors ctc_losses(const Tensors& x, const SessionOptions& options) {
+  const DType dtype = x[0].dtype();
+  const std::int64_t count = x[0].dim(0);
+  Program program("ctc");
+  const Value logits = program.input("logits", dtype, ragged({batch}, {3}));
+  const Value loss = nn::ctc_loss(logits, program.input("labels", DType::i64, ragged({batch})));
+  const Value weight = program.input("weight", dtype, loss.shape());
+  const Value gradient(transforms::gradients(sum(loss * weight).get(), {logits.get()})[0]);
+  std::vector<std::int64_t> splits = {0}, labels, label_splits = {0};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto& own = kLabels[x[1].data<std::int64_t>()[i]];
+    splits.push_back(4 * (i + 1));
+    labels.insert(labels.end(), own.begin(), own.end());
+    label_splits.push_back(static_cast<std::int64_t>(labels.size()));
+  }
+  const auto line = [](const std::vector<std::int64_t>& numbers) {
+    return Tensor::from<std::int64_t>({static_cast<std::int64_t>(numbers.size())}, numbers);
+  };
+  Session session(program, options);
+  const Tensors got = session.run({{"logits", x[0].reshaped({4 * count, 3})},
+                                   {"logits.splits", line(splits)},
+                                   {"labels", line(labels)},
+                                   {"labels.splits", line(label_splits)},
+                                   {"weight", weights(dtype, {count})}},
+                                  {loss, gradient}, {.training = true});
+  return {got[0], got[1].reshaped({count, 12})};
+}
+
 // Each row of x[0] is a batch of one channel.
 Tensors batch_norms(const Tensors& x, const SessionOptions& options) {
   const DType dtype = x[0].dtype();
@@ -123,6 +157,13 @@ std::vector<Function> sequence_functions() {
   add(all, "simple_rnn", [](const Value& x) { return nn::simple_rnn(x, {.units = 1}); });
   add(all, "gru", [](const Value& x) { return nn::gru(x, {.units = 1}); });
   add(all, "lstm", [](const Value& x) { return nn::lstm(x, {.units = 1}); });
+  all.push_back(
+      {.name = "ctc_loss",
+       .torch = "exact.ctc_losses(*x)",
+       .sources =
+           [](DType d) { return std::vector{rows(d, 12), numbers(DType::i64, {0, 1, 2, 3, 4})}; },
+       .dtypes = {DType::f32, DType::f64},
+       .compute = ctc_losses});
   for (const std::size_t width : {4u, 1u, 37u}) {
     all.push_back({.name = "batch_norm",
                    .torch = "exact.batch_norm(x[0])",
