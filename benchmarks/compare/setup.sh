@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Creates the virtual environment of the peers, build/peers/venv, unless it exists: current PyTorch,
-# PaddlePaddle, ONNX Runtime and OpenVINO from PyPI. PyPI's Linux wheel of PyTorch needs its CUDA
-# libraries to import (6 GB on disk), though the benchmarks do not use a GPU. PEERS=FOLDER uses an
-# existing environment.
+# PaddlePaddle, ONNX Runtime and OpenVINO from PyPI, and scikit-learn for tests/edges. PyPI's Linux
+# wheel of PyTorch needs its CUDA libraries to import (6 GB on disk), though the benchmarks do not
+# use a GPU. PEERS=FOLDER uses an existing environment.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 venv=${PEERS:-build/peers/venv}
 python=/usr/bin/python3
 [ -x "$python" ] || python=python3
-packages="numpy torch paddlepaddle onnx onnxscript onnxruntime openvino safetensors"
+packages="numpy torch paddlepaddle onnx onnxscript onnxruntime openvino safetensors scikit-learn"
 
 if [ -x "$venv/bin/python" ] && [ "$(cat "$venv/ready" 2>/dev/null)" = "$packages" ]; then
   exit 0

@@ -129,10 +129,10 @@ TRIREME_API Metric streaming_auc_error(Value score, Value label, StreamingAucOpt
 
 // --- Rankings ---------------------------------------------------------------------------------
 
-// scores: floats [batch, items]; relevant: numbers of the same shape, 1 or 0. For each relevant
-// item: the fraction of relevant items among the items with at least its score. The mean of these
-// over the relevant items of a row, then over the rows that have a relevant item:
-// "mean_average_precision". NaN if no row has one. Compares every pair of items.
+// scores: floats [batch, items]; relevant: 1 or 0, of the same shape. For each relevant item: the
+// share of relevant items among those with at least its score; the mean of these over a row, then
+// over the rows that have one: "mean_average_precision". NaN if no row has. Compares all pairs.
+// Errors: data when evaluated, for a score that is NaN and a `relevant` other than 0 and 1.
 TRIREME_API Metric mean_average_precision(Value scores, Value relevant,
                                           SourceLocation where = SourceLocation::current());
 

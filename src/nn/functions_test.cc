@@ -5,7 +5,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <functional>
+#include <utility>
 
 #include "nn/testing/running.h"
 
@@ -14,6 +16,7 @@ namespace {
 
 using ops::RefTensor;
 using ops::RefTensors;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -62,6 +65,17 @@ TEST(Functions, AcceptIntegers) {
                      [](auto& v) { return resize_nearest(v, 1, 4); })
                   .data,
               ElementsAre(7, 7, 9, 9));
+}
+
+TEST(Functions, ResizeInfiniteAndHugeNumbers) {
+  const auto resized = [](std::vector<double> row) {
+    return run_on(tensor({1, 1, 1, 2}, std::move(row)), f64, {1, 1, 1, 2},
+                  [](auto& v) { return resize_bilinear(v, 1, 4); })
+        .data;
+  };
+  EXPECT_THAT(resized({INFINITY, INFINITY}), Each(INFINITY));
+  EXPECT_THAT(resized({0x1.8p1023, -0x1.8p1023}),
+              ElementsAre(0x1.8p1023, 0x1.8p1022, -0x1.8p1022, -0x1.8p1023));
 }
 
 TEST(Functions, RejectInvalidArguments) {

@@ -40,7 +40,9 @@ void update(const RmsProp& given, const Updates& updates, const Slot& slot) {
   if (options.centered) {
     a = updates.state(slot, "rmsprop_mean");
     next_a = running_mean(a, slot.g, options.decay);
-    variance = maximum(next_v - next_a * next_a, 0.0);  // rounding may make it negative
+    // v - a^2, but infinite if v overflows. Rounding may make it negative.
+    const Value root = sqrt(next_v);
+    variance = maximum((root - next_a) * (root + next_a), 0.0);
   }
   Value change = slot.g / (sqrt(variance) + options.epsilon);
   if (options.momentum != 0) {
@@ -58,10 +60,9 @@ void update(const Ftrl& options, const Updates& updates, const Slot& slot) {
   const Value v = updates.state(slot, "ftrl_v", options.initial);
   const Value m = updates.state(slot, "ftrl_m");
   const Operand rate = updates.rate(slot);
-  const Value before = p * sqrt(v);
   const Value next_v = v + slot.g * slot.g;
   const Value root = sqrt(next_v);
-  const Value next_m = m + slot.g - (p * root - before) / rate;
+  const Value next_m = m + slot.g - p * ((root - sqrt(v)) / rate);
   // m - sign(m) * l1 if |m| > l1, otherwise 0
   const Value shrunk = maximum(next_m - options.l1, 0.0) + minimum(next_m + options.l1, 0.0);
   updates.set_parameter(slot, -shrunk / ((root + options.beta) / rate + options.l2));

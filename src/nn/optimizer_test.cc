@@ -31,6 +31,7 @@ class Steps {
     ops::evaluate(program_.ir(), inputs, values_, {});
   }
   const std::vector<double>& operator[](const char* name) { return values_.at(name).data; }
+  void set_a(const std::vector<double>& a) { values_["a"] = tensor({3}, a); }
   Program& program() { return program_; }
 
  private:
@@ -112,6 +113,28 @@ TEST(Optimizers, RejectInvalidOptions) {
   EXPECT_THROW(Steps(Ftrl{.learning_rate = 0}), Error);
   EXPECT_THROW(Steps(Lion{.learning_rate = NAN}), Error);
   EXPECT_THROW(Steps(Sgd{.clip = {.norm = -1}}), Error);
+}
+
+// The square of 1e200 overflows. Such a gradient makes no step, and later ones none either.
+TEST(Optimizers, RmsPropWithHugeGradients) {
+  for (const bool centered : {false, true}) {
+    Steps steps(RmsProp{.learning_rate = 0.1, .centered = centered});
+    steps.step({1e200, 1, 0}, {0, 0, 0});
+    steps.step({1, 1, INFINITY}, {0, 0, 0});
+    EXPECT_EQ(steps["a"][0], 1) << centered;
+    EXPECT_LT(steps["a"][1], -2.1) << centered;
+    EXPECT_TRUE(std::isnan(steps["a"][2])) << centered;
+  }
+}
+
+TEST(Optimizers, FtrlKeepsAnInfiniteParameter) {
+  Steps steps(Ftrl{.learning_rate = 0.1});
+  steps.set_a({INFINITY, 1, -INFINITY});
+  steps.step({1, 1, 1}, {0, 0, 0});
+  steps.step({1, 1, 1}, {0, 0, 0});
+  EXPECT_EQ(steps["a"][0], INFINITY);
+  EXPECT_TRUE(std::isfinite(steps["a"][1]));
+  EXPECT_EQ(steps["a"][2], -INFINITY);
 }
 
 TEST(Optimizers, LambDoesNotDivideByZero) {

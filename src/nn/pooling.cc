@@ -56,17 +56,28 @@ Value bin_end(const Value& number, std::int64_t from, std::int64_t to) {
          static_cast<double>(to);
 }
 
-// Averages bins of the last axis: a product with the matrix [from, to] of their weights.
-Value means_along_width(LocationScope& at, const Value& x, std::int64_t to) {
-  const std::int64_t from = x.dim(3).constant();
+std::int64_t longest_bin(std::int64_t from, std::int64_t to) {
+  std::int64_t longest = 0;
+  for (std::int64_t i = 0; i < to; ++i) {
+    longest = std::max(longest, divided_up((i + 1) * from, to) - i * from / to);
+  }
+  return longest;
+}
+
+// Averages bins. Those shorter than the longest read their last element again, which does not
+// count. A product with a matrix of weights would spread infinity and NaN to other bins.
+Value means_along(LocationScope& at, const Value& x, int axis, std::int64_t to) {
+  const std::int64_t from = x.dim(axis).constant();
   if (from == to) return x;
-  const Value bin = iota_along(at, {to}, 0);
-  const Value start = bin_start(bin, from, to), end = bin_end(bin, from, to);
-  const Value position = iota_along(at, {from, to}, 0);
-  const Value share = 1.0 / cast(end - start, {.dtype = x.dtype()});
-  const Value weight = trireme::where(logical_and(position >= start, position < end),
-                                      spread(share, position, {1}), 0.0);
-  return matmul(x, weight);
+  const Shape shape{to, longest_bin(from, to)};
+  const Value bin = iota_along(at, shape, 0), end = bin_end(bin, from, to);
+  const Value position = bin_start(bin, from, to) + iota_along(at, shape, 1);
+  const Value elements = gather(x, minimum(position, end - 1.0), {.axis = std::int64_t{axis}});
+  const Value inside = spread(position < end, elements, {axis, axis + 1});
+  const Value total = sum(trireme::where(inside, elements, 0.0), {.axes = {axis + 1}});
+  const Value number = iota_along(at, {to}, 0);
+  const Value size = bin_end(number, from, to) - bin_start(number, from, to);
+  return total / spread(cast(size, {.dtype = x.dtype()}), total, {axis});
 }
 
 // Bins shorter than the longest repeat their last element, which does not change the maximum. A
@@ -74,18 +85,12 @@ Value means_along_width(LocationScope& at, const Value& x, std::int64_t to) {
 Value maxima_along(LocationScope& at, const Value& x, int axis, std::int64_t to) {
   const std::int64_t from = x.dim(axis).constant();
   if (from == to) return x;
-  std::int64_t longest = 0;
-  for (std::int64_t i = 0; i < to; ++i) {
-    longest = std::max(longest, divided_up((i + 1) * from, to) - i * from / to);
-  }
-  const Shape shape{to, longest};
+  const Shape shape{to, longest_bin(from, to)};
   const Value bin = iota_along(at, shape, 0);
   const Value position =
       minimum(bin_start(bin, from, to) + iota_along(at, shape, 1), bin_end(bin, from, to) - 1.0);
   return reduce_max(gather(x, position, {.axis = std::int64_t{axis}}), {.axes = {axis + 1}});
 }
-
-Value swapped(const Value& x) { return transpose(x, {.permutation = {0, 1, 3, 2}}); }
 
 // --- Windows as sequences
 
@@ -185,8 +190,7 @@ Value adaptive_avg_pool(const Value& x, Pair size, SourceLocation where) {
   LocationScope at(x, "adaptive_avg_pool", where);
   check_adaptive(x, size, "adaptive_avg_pool");
   if (const auto bin = even_bins(size_of_image(x), size)) return avg_pool(x, {.kernel = *bin});
-  const Value wide = means_along_width(at, x, size.width);
-  return swapped(means_along_width(at, swapped(wide), size.height));
+  return means_along(at, means_along(at, x, 3, size.width), 2, size.height);
 }
 
 Value adaptive_max_pool(const Value& x, Pair size, SourceLocation where) {

@@ -110,7 +110,10 @@ Value bilinear_along(nn::LocationScope& at, const Value& x, int axis, std::int64
   const Value part = cast(place - below * unit, {.dtype = x.dtype()}) / unit;
   const Value a = gather(x, below, {.axis = std::int64_t{axis}});
   const Value b = gather(x, above, {.axis = std::int64_t{axis}});
-  return a + (b - a) * nn::spread(part, a, {axis});
+  // Not a + (b - a) * part, where equal infinities give NaN and large differences overflow. b does
+  // not count where its part is 0.
+  const Value of_b = nn::spread(part, a, {axis});
+  return a * (1.0 - of_b) + trireme::where(0.0 < of_b, b * of_b, 0.0);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "nn/testing/running.h"
 #include "trireme/convolution.h"
 
@@ -61,6 +63,15 @@ TEST(AdaptivePool, ReturnsImagesOfTheGivenSize) {
   EXPECT_THAT(refusal_here([&] { adaptive_avg_pool(x, 0); }), HasSubstr("must be at least 1"));
   EXPECT_THAT(refusal_here([&] { adaptive_max_pool(program.input("r", f32, {batch, 8}), 2); }),
               HasSubstr("not a batch of images"));
+}
+
+// Bins [0, 2), [1, 3) and [2, 4).
+TEST(AdaptivePool, KeepsInfinityInItsBins) {
+  Program program;
+  const Value mean = adaptive_avg_pool(program.input("x", f64, {1, 1, 1, 4}), {1, 3});
+  RefTensors none;
+  const RefTensor x = tensor({1, 1, 1, 4}, {INFINITY, 1, 2, 4});
+  EXPECT_EQ(run(program, mean, {{"x", x}}, none).data, (std::vector<double>{INFINITY, 1.5, 3}));
 }
 
 TEST(Volumes, HaveTheExpectedSizesAndWeights) {

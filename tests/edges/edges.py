@@ -24,6 +24,8 @@ sys.dont_write_bytecode = True
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../conformance"))
 import exact  # noqa: E402  in this folder
 import explained  # noqa: E402
+import measures  # noqa: E402
+import training  # noqa: E402
 import formulas  # noqa: E402  of the conformance suite
 
 WIDE = {"boolean": torch.bool, "bool": torch.bool, "u8": torch.uint8, "i32": torch.int32,
@@ -49,7 +51,7 @@ def compute(case, dtypes):
         if case["weights"] and operand.is_floating_point():
             operand.requires_grad_(True)
     names = {"torch": torch, "F": F, "math": math, "numpy": numpy, "formulas": formulas,
-             "exact": exact, "x": x}
+             "exact": exact, "measures": measures, "training": training, "x": x}
     for name, value in case["attributes"].items():
         names[name] = dtypes[value["dtype"]] if isinstance(value, dict) else value
     try:
@@ -93,9 +95,9 @@ def differs(got, expected, dtype, signs):
     return ~right
 
 
-def operands_at(case, index):
-    """The operands' entries in one combination: a number or a list each."""
-    return [numbers(r)[index].tolist() for r in case["operands"]]
+def in_f32_too(case):
+    """Whether PyTorch's results in f32 count as well, and differ from those in double."""
+    return case["as_f32"] and any(WIDE[r["dtype"]] != NARROW[r["dtype"]] for r in case["operands"])
 
 
 class Row:
@@ -109,18 +111,24 @@ class Row:
         if case["dtype"] not in self.dtypes:
             self.dtypes.append(case["dtype"])
         try:
-            wide, narrow = compute(case, WIDE), compute(case, NARROW)
-        except (RuntimeError, IndexError) as error:
+            wide = compute(case, WIDE)
+            narrow = compute(case, NARROW) if in_f32_too(case) else wide
+        except (RuntimeError, IndexError, ValueError) as error:
             if any(0 in r["shape"] for r in case["operands"]):
                 return  # PyTorch refuses some empty operands
             self.unexplained.append(f"{case['function']}: PyTorch: {error}")
             return
+        operands = [numbers(r) for r in case["operands"]]
         for kind, parts in enumerate(("results", "gradients")):
+            if len(case[parts]) != len(wide[kind]):
+                self.unexplained.append(f"{case['function']}: {len(case[parts])} {parts}, "
+                                        f"but {len(wide[kind])} in PyTorch")
+                continue
             for i, record in enumerate(case[parts]):
                 self.compare(case, f"{parts[:-1]} {i}", record, wide[kind][i], narrow[kind][i],
-                             signs=kind == 0)
+                             operands, signs=kind == 0 and case["signs"])
 
-    def compare(self, case, part, record, wide, narrow, signs):
+    def compare(self, case, part, record, wide, narrow, operands, signs):
         got, dtype = numbers(record), record["dtype"]
         if list(wide.shape) != record["shape"]:
             self.unexplained.append(f"{case['function']}: {part} has shape {record['shape']}, "
@@ -133,7 +141,7 @@ class Row:
         self.narrow += int(as_narrow.sum())
         for index in numpy.argwhere(wrong & ~as_narrow):
             index = tuple(index)
-            x = operands_at(case, index[0])
+            x = [operand[index[0]].tolist() for operand in operands]  # a number or a list each
             seen = (float(got[index]), float(expected[index]))
             if explained.find(case["function"], part, x, *seen):
                 self.explained += 1

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy
 import torch
 import torch.nn.functional as F
 
@@ -60,3 +61,122 @@ def contrastive(a, b, similar, margin=1.0):
 
 def dice(p, t, smooth=1.0):
     return 1 - (2 * (p * t).sum(1) + smooth) / (p.sum(1) + t.sum(1) + smooth)
+
+
+def weights(*shape):
+    """The numbers of weights() in functions_layers.cc."""
+    cycle = torch.tensor([0, 1, -1, 0.5, 2, -0.25, 0], dtype=torch.float64)
+    return cycle[torch.arange(math.prod(shape)) % len(cycle)].reshape(shape)
+
+
+def maxima_of_bins(x, bins):
+    """Like adaptive pooling, but equal elements share the gradient."""
+    size = x.shape[1]
+    ends = [(i * size // bins, -(-(i + 1) * size // bins)) for i in range(bins)]
+    return torch.stack([x[:, begin:end].amax(1) for begin, end in ends], 1)
+
+
+def attention(query, key, mask):
+    """The keys are the values too. A mask of numbers is added. Without any key, the mean of all."""
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[2])
+    none = torch.full_like(scores, -1e30)
+    allowed = mask if mask.dtype == torch.bool else ~(scores + mask < none)
+    scores = scores if mask.dtype == torch.bool else scores + mask
+    return (F.softmax(torch.where(allowed, scores, none), 2) @ key).flatten(1)
+
+
+def batch_norm(x):
+    """Each row is a batch of one channel. Returns the results in training, and the running mean and
+    variance after it. PyTorch's refuses a single element."""
+    mean = x.mean(1, keepdim=True)
+    variance = ((x - mean) ** 2).mean(1, keepdim=True)
+    unbiased = variance * (x.shape[1] / max(x.shape[1] - 1, 1))
+    running = torch.cat([0.1 * mean, 0.9 + 0.1 * unbiased], 1)
+    return [(x - mean) / torch.sqrt(variance + 1e-5), running]
+
+
+def first_largest(x):
+    """Of equal elements the first; NaN counts as larger than every number."""
+    return x[int(numpy.argmax(x.detach().numpy()))]
+
+
+# The weights of up to four gates, as set_parameters() in functions_sequences.cc has them.
+WEIGHT, RECURRENT, BIAS, RECURRENT_BIAS = ((1, -0.5, 2, 0.5), (0.5, 1, -1, 2),
+                                           (0, 0.125, -0.25, 0.375), 0.75)
+
+
+def simple_rnn(x):
+    h, states = torch.zeros_like(x[:1]), [x[:0]]
+    for i in range(len(x)):
+        h = torch.tanh(x[i:i + 1] * WEIGHT[0] + h * RECURRENT[0] + BIAS[0])
+        states.append(h)
+    return torch.cat(states)
+
+
+def gru(x):
+    h, states = torch.zeros_like(x[:1]), [x[:0]]
+    for i in range(len(x)):
+        r, z, n = (x[i:i + 1] * WEIGHT[k] + BIAS[k] for k in range(3))
+        r, z = torch.sigmoid(r + h * RECURRENT[0]), torch.sigmoid(z + h * RECURRENT[1])
+        n = torch.tanh(n + r * (h * RECURRENT[2] + RECURRENT_BIAS))
+        h = (1 - z) * n + z * h
+        states.append(h)
+    return torch.cat(states)
+
+
+def lstm(x):
+    h, cell, states = torch.zeros_like(x[:1]), torch.zeros_like(x[:1]), [x[:0]]
+    for i in range(len(x)):
+        a, f, g, o = (x[i:i + 1] * WEIGHT[k] + h * RECURRENT[k] + BIAS[k] for k in range(4))
+        cell = torch.sigmoid(f + 1) * cell + torch.sigmoid(a) * torch.tanh(g)
+        h = torch.sigmoid(o) * torch.tanh(cell)
+        states.append(h)
+    return torch.cat(states)
+
+
+SEQUENCES = {
+    "sum": lambda x: x.sum(),
+    "mean": lambda x: x.sum() / max(len(x), 1),
+    "sqrt_n": lambda x: x.sum() / math.sqrt(max(len(x), 1)),
+    "max": lambda x: first_largest(x) if len(x) else x.sum(),
+    "min": lambda x: -first_largest(-x) if len(x) else x.sum(),
+    "first": lambda x: x[0] if len(x) else x.sum(),
+    "last": lambda x: x[-1] if len(x) else x.sum(),
+    "softmax": lambda x: F.softmax(x, 0),
+    "reverse": lambda x: x.flip(0),
+    "simple_rnn": simple_rnn, "gru": gru, "lstm": lstm,
+    "top_k": lambda x: F.pad(x.sort(descending=True, stable=True)[0][:2], (0, max(2 - len(x), 0))),
+}
+
+
+def sequences(name, x, cuts):
+    """Each row is three sequences, cut at two places. Returns the results of a function of each
+    sequence, and the gradient of their sum with weights 1, 1.5 and 2, in turns."""
+    function, results = SEQUENCES[name], []
+    x = x.clone().requires_grad_()
+    for row, (a, b) in zip(x, cuts.tolist()):
+        parts = row[:a], row[a:b], row[b:]
+        results.append(torch.cat([function(part).reshape(-1) for part in parts]))
+    results = torch.stack(results)
+    loss = results * (1 + 0.5 * (torch.arange(results.numel()).reshape(results.shape) % 3))
+    return [results.detach(), torch.autograd.grad(loss.sum(), x)[0]]
+
+
+CTC_LABELS = [[], [1], [1, 1], [1, 1, 2], [2, 1, 2, 2]]  # kLabels in functions_sequences.cc
+
+
+def ctc_losses(x, which):
+    """Each row is a sequence of four rows with logits of three classes. Returns the losses, and the
+    gradient of their sum with weights 1, 1.5 and 2, in turns; it is 0 where the loss is
+    infinite."""
+    x = x.clone().requires_grad_()
+    losses, total = [], 0
+    for i, (row, k) in enumerate(zip(x, which.tolist())):
+        scores = F.log_softmax(row.reshape(4, 1, 3), 2)
+        labels = torch.tensor([CTC_LABELS[k]], dtype=torch.int64)
+        loss = F.ctc_loss(scores, labels, [4], [labels.shape[1]], reduction="none")[0]
+        losses.append(loss.detach())
+        if not loss.isinf():
+            total = total + loss * (1 + 0.5 * (i % 3))
+    gradient = torch.autograd.grad(total, x)[0]
+    return [torch.stack(losses), gradient]

@@ -3,6 +3,8 @@
 import fnmatch
 import math
 
+import torch
+
 INFINITY = float("inf")
 
 
@@ -67,12 +69,23 @@ def huge_product(factors):
     return math.prod(abs(v) for v in factors if v) > 3e38
 
 
+def subnormal(x, got, expected):
+    """All operands are zero or subnormal. They have few digits, and dividing them shows it."""
+    return all(abs(v) < 1.2e-38 for v in numbers(x)) and abs(got - expected) < 1e-27
+
+
+def squares(x, got, expected):
+    """An error of f32 relative to the squares of the operands, which cancel."""
+    return abs(got - expected) <= 2e-7 * max(abs(v) for v in numbers(x))**2
+
+
 def any_of(*conditions):
     return lambda *point: any(condition(*point) for condition in conditions)
 
 
 # (function, part, where, rule). `function` and `part` are patterns of fnmatch. `where` gets the
-# operands' entries at the point (a number or a list each), Trireme's number and PyTorch's.
+# operands' entries at the point (a number or a list each), Trireme's number and PyTorch's. A fifth
+# entry is the major version of PyTorch that differs, if others do not.
 RULES = [
     ("abs", "gradient*", has_nan, "the sign of NaN is NaN"),
     ("l1", "gradient*", has_nan, "the sign of NaN is NaN"),
@@ -83,7 +96,7 @@ RULES = [
     ("cos", "*", huge_angle, "f32 angles above 2^40 give some number in [-1, 1]"),
     ("tan", "*", huge_angle, "f32 angles above 2^40 give some number"),
     ("expm1", "gradient*", close(math.exp), "PyTorch computes it from the result, and loses digits"),
-    ("log1p", "result*", close(math.log1p), "PyTorch's overflows"),
+    ("log1p", "result*", close(math.log1p), "PyTorch's overflows", 1),
     ("maximum", "result*", both_zero, "of zeros of both signs, the first"),
     ("minimum", "result*", both_zero, "of zeros of both signs, the first"),
     ("maximum", "gradient*", has_nan, "half of the gradient to each, if one is NaN"),
@@ -96,16 +109,20 @@ RULES = [
     ("activation hard_*", "gradient*", lambda x, *_: abs(x[0]) == 3 or math.isnan(x[0]),
      "the gradient of a kink is 0"),
     ("clamp", "gradient*", lambda x, *_: x[0] in (-0.5, 6) or math.isnan(x[0]),
-     "clamp has gradient 0 at both ends"),
+     "clamp has gradient 0 at both ends", 1),
     ("*hinge", "gradient*", has_nan, "the gradient of a kink is 0 at NaN"),
     ("margin_ranking", "gradient*", lambda x, *_: x[2] * (x[0] - x[1]) == 0.5 or math.isnan(x[0]),
-     "the gradient of a kink is 0"),
+     "the gradient of a kink is 0", 1),
     ("multi_class_hinge", "*", any_of(not_finite, huge), "differences of logits overflow"),
     ("atan2", "gradient*", any_of(not_finite, tiny), "0 at infinity; no overflow at tiny numbers"),
+    ("atan2", "gradient*", lambda x, *_: x[0] == 0 == x[1], "it has none where both are 0", 2),
+    ("norm", "*", lambda x, *_: len(x[0]) == 1, "squares overflow in f64; PyTorch's takes abs", 2),
+    ("cosine_similarity", "gradient*", tiny, "PyTorch's loses digits", 2),
+    ("conv2d", "*", huge, "partial sums overflow, in any order", 2),
     ("floor_mod", "result*",
      lambda x, got, expected: math.isnan(expected) and got == x[0] % x[1],
      "PyTorch's is NaN"),
-    ("pow", "result*", lambda x, got, expected: x[1] == 1 and got == x[0], "PyTorch's overflows"),
+    ("pow", "result*", lambda x, got, expected: x[1] == 1 and got == x[0], "PyTorch's overflows", 1),
     ("floor_mod", "gradient 1", any_of(not_finite, huge, tiny, lambda x, got, expected: x[1] == 0 or math.isnan(expected)),
      "the quotient is not finite"),
     ("pow", "gradient 1", lambda x, *_: x[0] <= 0, "the gradient of the exponent is 0 for bases to 0"),
@@ -124,7 +141,7 @@ RULES = [
     ("cosine_embedding", "gradient 2", lambda x, got, expected: expected == 0,
      "PyTorch's has no gradient of the labels"),
     ("cosine_embedding", "gradient*", lambda x, got, expected: got == 0,
-     "the gradient of a kink is 0"),
+     "the gradient of a kink is 0", 1),
     ("cosine*", "*", any_of(not_finite, huge, within(1e-6)),
      "a cosine has an absolute error; squares overflow"),
     ("triplet_margin", "*", any_of(huge, within(1e-6)), "a difference of distances"),
@@ -137,13 +154,39 @@ RULES = [
     ("activation mish", "*", lambda x, *_: x[0] < -87, "exp below 2^-126 is 0 in f32"),
     ("binary_cross_entropy", "gradient 1", lambda x, got, expected: abs(got - expected) < 1e-7 * max(1, abs(x[0])),
      "the gradient of the target is a difference"),
+    ("optimizer rmsprop with decay", "result*", subnormal, "subnormal numbers have few digits"),
+    ("optimizer lion*", "result*", any_of(not_finite, huge),
+     "the difference of gradient and momentum overflows"),
+    ("optimizer lamb*", "result*", huge, "norms and squares overflow"),
+    ("schedule plateau", "result*", lambda x, *_: not math.isfinite(x[0][0]),
+     "measurements before the first number do not count"),
+    ("schedule plateau", "result*", lambda x, *_: any(v < 0 for v in x[0]),
+     "a threshold is relative to the size of the best number, also if it is negative"),
+    ("matmul", "*", huge, "partial sums overflow, in any order"),
+    ("matmul", "result*", both_zero, "the sign of a zero result is not promised"),
+    ("linear", "*", huge, "partial sums overflow, in any order"),
+    ("conv3d", "*", huge, "partial sums overflow, in any order"),
+    ("conv2d of 16 channels", "*", any_of(not_finite, huge),
+     "Winograd's algorithm adds neighbors that cancel"),
+    ("adaptive_avg_pool", "result*", huge, "partial sums overflow, in any order"),
+    ("adaptive_max_pool", "gradient*", lambda x, *_: len(x[0]) == 5 and len(set(x[0])) < 5,
+     "equal elements share the gradient, a repeated one twice"),
+    ("resize_bilinear", "result*", lambda x, got, expected: math.isnan(expected),
+     "PyTorch multiplies infinity by weights of 0 along the other axis"),
+    ("ctc_loss", "result 1", lambda x, got, expected: -INFINITY in x[0] and math.isnan(expected)
+     and math.isfinite(got), "PyTorch's is NaN if a class is impossible"),
+    ("ctc_loss", "result 1", any_of(huge, within(1e-12)), "PyTorch's loses digits of large losses"),
+    ("attention", "*", not_finite, "the gradient of a kink is 0 at NaN"),
+    ("attention", "*", huge, "scores overflow"),
+    ("attention", "gradient*", squares, "a difference of products"),
 ]
+RULES = [rule for rule in RULES if rule[4:] in ((), (int(torch.__version__.split(".")[0]),))]
 _used = set()
 
 
 def find(function, part, x, got, expected):
     """Returns the rule that explains a difference, or None."""
-    for i, (pattern, parts, where, rule) in enumerate(RULES):
+    for i, (pattern, parts, where, rule, *_) in enumerate(RULES):
         if (fnmatch.fnmatch(function, pattern) and fnmatch.fnmatch(part, parts)
                 and where(x, got, expected)):
             _used.add(i)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trireme/program.h"
+#include "trireme/session.h"
 #include "trireme/tensor.h"
 
 namespace trireme::edges {
@@ -21,15 +22,23 @@ struct Source {
 };
 
 using Build = std::function<std::vector<Value>(const std::vector<Value>& operands)>;
+// Takes the operands of all combinations, and runs Sessions of its own with these options.
+using Compute = std::function<std::vector<Tensor>(const std::vector<Tensor>& operands,
+                                                  const SessionOptions& options)>;
 
 struct Function {
   std::string name;   // "maximum"; several may share it, and are one row of the table
   std::string torch;  // expression of x[0], x[1] ...; the attributes are Python variables
   std::function<std::vector<Source>(DType)> sources;
-  Build build;
+  Build build = {};
   std::vector<DType> dtypes = {DType::f32, DType::f64, DType::bf16, DType::f16};
   Attributes attributes = {};
   bool differentiable = true;
+  // Instead of `build`, for results of several runs: steps of an optimizer, or a metric. Axis 0 of
+  // the results is that of the operands. The signs of zeros are not compared.
+  Compute compute = {};
+  bool as_f32 = true;  // PyTorch's results in f32 count as well, since steps may overflow there
+  std::function<double(double)> host = {};  // the same function of one number, without a Program
 };
 
 // Special numbers of a dtype: zeros, ends of domains, kinks, tiny, subnormal, huge and infinite
@@ -51,5 +60,15 @@ std::vector<Function> op_functions();
 std::vector<Function> row_functions();
 std::vector<Function> activation_functions();
 std::vector<Function> loss_functions();
+// Steps of each optimizer, with and without clipping, dense and row-sparse.
+std::vector<Function> optimizer_functions();
+// The learning rate in steps at and around the ends of schedules.
+std::vector<Function> schedule_functions();
+// Metrics of small data sets, one in each row.
+std::vector<Function> metric_functions();
+// Products, convolutions, pooling, attention, and ops that move elements.
+std::vector<Function> layer_functions();
+// Functions of sequences of different lengths, recurrent layers, and batch_norm.
+std::vector<Function> sequence_functions();
 
 }  // namespace trireme::edges

@@ -70,8 +70,8 @@ void differentiate(Case& c, const std::vector<Value>& results, const std::vector
   }
 }
 
-Case make_case(const Function& function, DType dtype) {
-  Case c{&function, dtype, std::make_unique<Program>("edges"), function.sources(dtype)};
+void build(Case& c) {
+  const Function& function = *c.function;
   std::vector<Value> operands;
   for (std::size_t i = 0; i < c.sources.size(); ++i) {
     const Source& source = c.sources[i];
@@ -79,15 +79,20 @@ Case make_case(const Function& function, DType dtype) {
     if (source.rows) shape.push_back(static_cast<std::int64_t>(source.entries[0].size()));
     const Value x = c.program->input("x" + std::to_string(i), source.dtype, shape);
     operands.push_back(is_storage(source.dtype) ? cast(x, {.dtype = DType::f32}) : x);
-    c.combinations *= source.entries.size();
   }
   const std::vector<Value> results = function.build(operands);
   for (const Value& y : results) {
-    const bool stored = is_storage(dtype) && y.dtype() == DType::f32;
-    c.fetches.push_back(stored ? cast(y, {.dtype = dtype}) : y);
+    const bool stored = is_storage(c.dtype) && y.dtype() == DType::f32;
+    c.fetches.push_back(stored ? cast(y, {.dtype = c.dtype}) : y);
   }
   c.result_count = c.fetches.size();
-  if (function.differentiable && !is_storage(dtype)) differentiate(c, results, operands);
+  if (function.differentiable && !is_storage(c.dtype)) differentiate(c, results, operands);
+}
+
+Case make_case(const Function& function, DType dtype) {
+  Case c{&function, dtype, std::make_unique<Program>("edges"), function.sources(dtype)};
+  for (const Source& source : c.sources) c.combinations *= source.entries.size();
+  if (!function.compute) build(c);
   return c;
 }
 
@@ -171,20 +176,32 @@ std::string difference(const std::vector<Tensor>& all, const std::vector<Tensor>
   return "";
 }
 
-// Runs the case in every kind of Session, all combinations at once and some alone. Returns what
-// differs between them.
-std::vector<std::string> differences(const Case& c, const std::vector<Tensor>& expected,
-                                     Session& session) {
-  std::vector<std::string> found;
-  const auto note = [&](const std::string& how, const std::string& what) {
-    if (!what.empty()) {
-      found.push_back(c.function->name + " in " + std::string(name_of(c.dtype)) + ", " + how +
-                      ": " + what);
-    }
-  };
+using Texts = std::vector<std::string>;
+
+void note(Texts& found, const Case& c, const std::string& how, const std::string& what) {
+  if (what.empty()) return;
+  found.push_back(c.function->name + " in " + std::string(name_of(c.dtype)) + ", " + how + ": " +
+                  what);
+}
+
+// What the function of one number returns on the host.
+Tensor on_host(const Case& c) {
+  const Tensor x = operand_of(c, 0, 0, c.combinations).cast(DType::f64);
+  Tensor y(DType::f64, x.shape());
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    y.data<double>()[i] = c.function->host(x.data<double>()[i]);
+  }
+  return y;
+}
+
+// Runs the case in every kind of Session, all combinations at once and some alone. Adds what
+// differs to `found`. Returns the results and gradients.
+std::vector<Tensor> run_built(const Case& c, Texts& found) {
+  Session session(*c.program, {.threads = 1});
+  std::vector<Tensor> expected = run(session, c, 0, c.combinations);
   const std::size_t step = 1 + c.combinations / 64;
   for (std::size_t k = 0; k < c.combinations; k += step) {
-    note("alone", difference(expected, run(session, c, k, k + 1), k));
+    note(found, c, "alone", difference(expected, run(session, c, k, k + 1), k));
   }
   run(session, c, 0, 0);
   const std::pair<const char*, SessionOptions> kinds[] = {
@@ -193,9 +210,26 @@ std::vector<std::string> differences(const Case& c, const std::vector<Tensor>& e
       {"unfused", {.threads = 1, .fuse = false}}};
   for (const auto& [how, options] : kinds) {
     Session other(*c.program, options);
-    note(how, difference(expected, run(other, c, 0, c.combinations), 0));
+    note(found, c, how, difference(expected, run(other, c, 0, c.combinations), 0));
   }
-  return found;
+  if (c.function->host) note(found, c, "on the host", difference(expected, {on_host(c)}, 0));
+  return expected;
+}
+
+// The same for a function that runs Sessions of its own.
+std::vector<Tensor> run_computed(Case& c, Texts& found) {
+  std::vector<Tensor> x;
+  for (std::size_t i = 0; i < c.sources.size(); ++i) {
+    x.push_back(operand_of(c, i, 0, c.combinations));
+  }
+  std::vector<Tensor> expected = c.function->compute(x, {.threads = 1});
+  c.result_count = expected.size();
+  const std::pair<const char*, SessionOptions> kinds[] = {
+      {"2 threads", {.threads = 2}}, {"interpreter", {.threads = 1, .interpreter = true}}};
+  for (const auto& [how, options] : kinds) {
+    note(found, c, how, difference(expected, c.function->compute(x, options), 0));
+  }
+  return expected;
 }
 
 Json attributes_of(const Function& function) {
@@ -211,10 +245,9 @@ Json attributes_of(const Function& function) {
 }
 
 Json record_of(const Case& c, const std::vector<Tensor>& outputs) {
-  Json json = {{"function", c.function->name},
-               {"dtype", name_of(c.dtype)},
-               {"torch", c.function->torch},
-               {"attributes", attributes_of(*c.function)}};
+  Json json = {{"function", c.function->name},  {"dtype", name_of(c.dtype)},
+               {"torch", c.function->torch},    {"attributes", attributes_of(*c.function)},
+               {"signs", !c.function->compute}, {"as_f32", c.function->as_f32}};
   for (const char* key : {"operands", "weights", "results", "gradients"}) json[key] = Json::array();
   for (std::size_t i = 0; i < c.sources.size(); ++i) {
     json["operands"].push_back(to_json(operand_of(c, i, 0, c.combinations)));
@@ -230,25 +263,26 @@ Json record_of(const Case& c, const std::vector<Tensor>& outputs) {
 
 std::vector<Function> all_functions() {
   std::vector<Function> all;
-  for (auto make : {op_functions, row_functions, activation_functions, loss_functions}) {
+  for (auto make :
+       {op_functions, row_functions, activation_functions, loss_functions, optimizer_functions,
+        schedule_functions, metric_functions, layer_functions, sequence_functions}) {
     for (Function& function : make()) all.push_back(std::move(function));
   }
   return all;
 }
 
 // Writes the records of all cases. Returns what differs between kinds of Sessions.
-std::vector<std::string> write_cases(const Arguments& arguments, std::ostream& file) {
-  std::vector<std::string> found;
+Texts write_cases(const Arguments& arguments, std::ostream& file) {
+  Texts found;
   const auto& names = arguments.functions;
   for (const Function& function : all_functions()) {
     if (!names.empty() && std::find(names.begin(), names.end(), function.name) == names.end())
       continue;
     for (const DType dtype : function.dtypes) {
       try {
-        const Case c = make_case(function, dtype);
-        Session session(*c.program, {.threads = 1});
-        const std::vector<Tensor> outputs = run(session, c, 0, c.combinations);
-        for (std::string& text : differences(c, outputs, session)) found.push_back(std::move(text));
+        Case c = make_case(function, dtype);
+        const std::vector<Tensor> outputs =
+            function.compute ? run_computed(c, found) : run_built(c, found);
         file << record_of(c, outputs).dump() << '\n';
       } catch (const std::exception& error) {
         found.push_back(function.name + " in " + std::string(name_of(dtype)) + ": " + error.what());
@@ -275,7 +309,7 @@ int run(const Arguments& arguments) {
   std::string folder = (std::filesystem::temp_directory_path() / "trireme_edges_XXXXXX").string();
   if (!mkdtemp(folder.data())) fail_io("cannot create a temporary directory " + folder);
   const std::string cases = arguments.keep.empty() ? folder + "/cases.jsonl" : arguments.keep;
-  std::vector<std::string> found;
+  Texts found;
   {
     std::ofstream file(cases);
     found = write_cases(arguments, file);

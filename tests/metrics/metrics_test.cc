@@ -247,6 +247,10 @@ TEST(Metrics, RankingGroups) {
   EXPECT_EQ(ndcg_1.name, "ndcg_1");
   EXPECT_DOUBLE_EQ(measured(ndcg_1, scores, relevant), (0 + (1.0 + 0 + 3) / 3 / 3) / 2);
   EXPECT_TRUE(std::isnan(measured(mrr, {1, 2}, {0, 0}))) << "nothing is relevant";
+  const Metric all_places = ndcg(score, relevance, group);
+  EXPECT_DOUBLE_EQ(measured(all_places, {1, 2}, {1e-20, 0}), 1 / std::log2(3.0));
+  EXPECT_DOUBLE_EQ(measured(all_places, {1, 2}, {1100, 0}), 1 / std::log2(3.0))
+      << "2^1100 overflows";
   EXPECT_THAT(error_of(ErrorKind::data, [&] { measured(mrr, {std::nan("")}, {1}); }),
               HasSubstr("mrr: a score is NaN"));
   EXPECT_THAT(error_of(ErrorKind::data, [&] { measured(ndcg_1, {1}, {-1}); }),
@@ -409,6 +413,10 @@ TEST(Metrics, NumbersWithoutSpread) {
   EXPECT_EQ(r2_of({0.1f, 0.1f, 0.1f}, {0.1f, 0.1f, 0.1f}), 1);
   EXPECT_EQ(r2_of({0.1f, 0.1f, 0.2f}, {0.1f, 0.1f, 0.1f}), 0);
   EXPECT_TRUE(std::isnan(r2_of({1}, {1})));
+  EXPECT_TRUE(std::isnan(r2_of({std::nanf(""), 1}, {1, 1}))) << "a prediction is NaN";
+  Question huge(Tensor::from<double>({3}, {0, 0, 0}), Tensor::from<double>({3}, {1e200, 2e200, 0}));
+  huge.metrics = {r2(huge.prediction, huge.truth)};
+  EXPECT_TRUE(std::isnan(huge.measured(3)["r2"])) << "the squares overflow";
   Question q(Tensor(f32, {2, 3}), Tensor(f32, {2, 3}));
   q.metrics = {mean_average_precision(q.prediction, q.truth)};
   EXPECT_TRUE(std::isnan(q.measured(2)["mean_average_precision"])) << "nothing is relevant";
@@ -429,6 +437,17 @@ TEST(Metrics, WrongLabelsAndScoresAreTold) {
     fails(ErrorKind::data, "neither 0 nor 1", [&] { q.measured(2); });
     fails(ErrorKind::data, "NaN", [&] { nan.measured(2); });
   }
+}
+
+TEST(Metrics, WrongRankingsAreTold) {
+  const Tensor good = Tensor::from<float>({1, 3}, {0, 1, 1});
+  Question labels(good, Tensor::from<float>({1, 3}, {0, 1, 2}));
+  Question nan(Tensor::from<float>({1, 3}, {0, std::nanf(""), 2}), good);
+  for (Question* q : {&labels, &nan}) {
+    q->metrics = {mean_average_precision(q->prediction, q->truth)};
+  }
+  fails(ErrorKind::data, "1 labels are neither 0 nor 1", [&] { labels.measured(1); });
+  fails(ErrorKind::data, "1 scores are NaN", [&] { nan.measured(1); });
 }
 
 TEST(Metrics, WhatDoesNotFitIsTold) {

@@ -58,21 +58,38 @@ double r2_of(const Tensor& all) {
   }
   if (n < 2) return kNaN;
   const double rounding = n * (1e-13 * mean) * (1e-13 * mean);
-  if (spread <= rounding) return errors <= rounding ? 1 : 0;
+  const bool is_constant = spread <= rounding && std::isfinite(rounding) && !std::isnan(errors);
+  if (is_constant) return errors <= rounding ? 1 : 0;
   return 1 - errors / spread;
 }
 
-// f32[2]: the sum of the average precisions of the rows with a relevant item, and the number of
-// these rows. The comparison of all pairs is fused into the sums.
+Value count_true(Value condition) { return sum(cast(condition, {.dtype = f32})); }
+
+// f32[4]: the sum of the average precisions of the rows with a relevant item, the number of these
+// rows, and the numbers of wrong relevances and of scores that are NaN. The comparison of all pairs
+// is fused into the sums.
 Value ranking_sums(Value scores, Value relevant) {
   const Value mine = unsqueeze(scores, 2), other = unsqueeze(scores, 1);
   const Value no_lower = cast(less_equal(mine, other), {.dtype = f32});
   const Value rank = sum(no_lower, {.axes = {2}});
   const Value hits = sum(no_lower * unsqueeze(relevant, 1), {.axes = {2}});
-  const Value count = sum(relevant, {.axes = {1}});
+  const Value items = sum(relevant, {.axes = {1}});
   const Value precisions = sum(relevant * hits / maximum(rank, 1.0), {.axes = {1}});
-  const Value has_any = cast(less(0.0, count), {.dtype = f32});
-  return stack({sum(precisions / maximum(count, 1.0)), sum(has_any)}, 0);
+  const Value has_any = less(0.0, items);
+  const Value wrong =
+      logical_not(logical_or(trireme::equal(relevant, 0.0), trireme::equal(relevant, 1.0)));
+  return stack({sum(precisions / maximum(items, 1.0)), count_true(has_any), count_true(wrong),
+                count_true(is_nan(scores))},
+               0);
+}
+
+double mean_of_rankings(const Tensor& all) {
+  const double* n = all.data<double>();
+  if (n[2] > 0) {
+    fail_data(fmt::format("mean_average_precision: {} labels are neither 0 nor 1", n[2]));
+  }
+  if (n[3] > 0) fail_data(fmt::format("mean_average_precision: {} scores are NaN", n[3]));
+  return n[1] == 0 ? kNaN : n[0] / n[1];
 }
 
 }  // namespace
@@ -113,11 +130,7 @@ Metric mean_average_precision(Value scores, Value relevant, SourceLocation where
   return {.name = "mean_average_precision",
           .value = ranking_sums(scores, cast(relevant, {.dtype = f32})),
           .combine = Metric::Combine::sum,
-          .finish =
-              [](const Tensor& all) {
-                const double* n = all.data<double>();
-                return n[1] == 0 ? kNaN : n[0] / n[1];
-              },
+          .finish = mean_of_rankings,
           .larger_better = true};
 }
 

@@ -33,12 +33,24 @@ Iterator end_of_tie(Iterator first, Iterator end) {
 
 double discount(std::size_t position) { return 1 / std::log2(static_cast<double>(position) + 2); }
 
-double gain_of(const Row& row) { return std::exp2(row.relevance) - 1; }
+// (2^relevance - 1) / 2^scale, exact for tiny relevances. Quotients of gains do not depend on the
+// scale.
+double gain_of(const Row& row, double scale) {
+  if (scale > 0) return std::exp2(row.relevance - scale) - std::exp2(-scale);
+  return row.relevance < 1 ? std::expm1(row.relevance * std::log(2)) : std::exp2(row.relevance) - 1;
+}
+
+// 0, or the largest relevance if gains would overflow.
+double scale_of(Iterator begin, Iterator end) {
+  double largest = 0;
+  for (Iterator row = begin; row != end; ++row) largest = std::max(largest, row->relevance);
+  return largest > 512 ? largest : 0;
+}
 
 // The sum of discounted gains of the first `k` places. Rows with equal scores share the discounts
 // of their places: McSherry and Najork, "Computing information retrieval performance measures
 // efficiently in the presence of tied scores", 2008.
-double discounted_gain(Iterator begin, Iterator end, std::size_t k) {
+double discounted_gain(Iterator begin, Iterator end, std::size_t k, double scale) {
   double sum = 0;
   for (Iterator first = begin; first != end;) {
     const Iterator last = end_of_tie(first, end);
@@ -46,7 +58,7 @@ double discounted_gain(Iterator begin, Iterator end, std::size_t k) {
     for (Iterator row = first; row != last; ++row) {
       const auto position = static_cast<std::size_t>(row - begin);
       if (position < k) discounts += discount(position);
-      gains += gain_of(*row);
+      gains += gain_of(*row, scale);
     }
     sum += gains * discounts / static_cast<double>(last - first);
     first = last;
@@ -55,12 +67,13 @@ double discounted_gain(Iterator begin, Iterator end, std::size_t k) {
 }
 
 double ndcg_of(Iterator begin, Iterator end, std::size_t k) {
+  const double scale = scale_of(begin, end);
   std::vector<double> gains;
-  for (Iterator row = begin; row != end; ++row) gains.push_back(gain_of(*row));
+  for (Iterator row = begin; row != end; ++row) gains.push_back(gain_of(*row, scale));
   std::sort(gains.begin(), gains.end(), std::greater<>());
   double best = 0;
   for (std::size_t i = 0; i < std::min(k, gains.size()); ++i) best += gains[i] * discount(i);
-  return discounted_gain(begin, end, k) / best;
+  return discounted_gain(begin, end, k, scale) / best;
 }
 
 // The mean over the relevant rows of the share of relevant rows among those with at least their

@@ -95,6 +95,7 @@ double finished(const Metric& metric, const Tensor& all) {
 }
 
 void MetricSum::add(const std::vector<Tensor>& values, std::int64_t examples) {
+  if (examples == 0) return;  // a mean of nothing is NaN
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
     switch (metrics_[i].combine) {
       case Metric::Combine::mean:

@@ -22,7 +22,7 @@ class MetricSum {
     tensors_.resize(metrics.size());
   }
 
-  // values: one per metric, in order.
+  // values: one per metric, in order. A batch without examples changes nothing.
   void add(const std::vector<Tensor>& values, std::int64_t examples);
   Metrics result() const;
   std::int64_t examples() const { return examples_; }

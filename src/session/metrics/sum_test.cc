@@ -64,6 +64,20 @@ TEST(MetricSum, SumsAddElementByElement) {
   EXPECT_EQ(metrics.str(), "");
 }
 
+TEST(MetricSum, ABatchWithoutExamplesChangesNothing) {
+  const auto first = [](const Tensor& all) { return all.data<double>()[0]; };
+  MetricSum sum(std::vector<Metric>{
+      {.name = "mean", .value = {}},
+      {.name = "sum", .value = {}, .combine = Metric::Combine::sum, .finish = first}});
+  sum.add({Tensor::scalar(std::nanf("")), Tensor::from<float>({1}, {0})}, 0);
+  EXPECT_TRUE(std::isnan(sum.result()["mean"]));
+  EXPECT_TRUE(std::isnan(sum.result()["sum"])) << "there were no examples";
+  sum.add({Tensor::scalar(2.0f), Tensor::from<float>({1}, {3})}, 5);
+  sum.add({Tensor::scalar(std::nanf("")), Tensor::from<float>({1}, {0})}, 0);
+  EXPECT_EQ(sum.result()["mean"], 2);
+  EXPECT_EQ(sum.result()["sum"], 3);
+}
+
 TEST(MetricSum, JoinsInOrderAndFinishesOnce) {
   const auto last = [](const Tensor& all) { return all.to_vector<float>().back() + all.dim(0); };
   const auto root = [](const Tensor& all) { return std::sqrt(all.item<double>()); };

@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <optional>
+
+#include "functions.h"
+#include "session/metrics/sum.h"
+#include "trireme/metrics.h"
+
+namespace trireme::edges {
+namespace {
+
+using Values = std::vector<Value>;
+using Tensors = std::vector<Tensor>;
+using Make = std::function<Metric(const Values& inputs)>;
+// The elements of an example in each operand; 0 for a single number.
+using Items = std::vector<std::int64_t>;
+
+constexpr double kRefused = -1;  // instead of a number, for Error(data)
+
+// Measures data sets of a few examples.
+class Meter {
+ public:
+  Meter(const Make& make, const Tensors& x, const Items& items, const SessionOptions& options) {
+    Values inputs;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      Shape shape = {batch};
+      if (items[i] > 0) shape.push_back(items[i]);
+      inputs.push_back(program_.input("x" + std::to_string(i), x[i].dtype(), shape));
+    }
+    metric_ = make(inputs);
+    session_.emplace(program_, options);
+  }
+
+  // In batches that begin at these examples.
+  double measure(const Tensors& data, const std::vector<std::int64_t>& begins) {
+    MetricSum sum(std::vector<Metric>{metric_});
+    const std::int64_t all = data[0].dim(0);
+    try {
+      for (std::size_t i = 0; i < begins.size(); ++i) {
+        const std::int64_t begin = std::min(begins[i], all);
+        const std::int64_t end = i + 1 < begins.size() ? std::min(begins[i + 1], all) : all;
+        Feeds feeds;
+        for (std::size_t j = 0; j < data.size(); ++j) {
+          feeds["x" + std::to_string(j)] = data[j].rows(begin, end);
+        }
+        sum.add(session_->run(feeds, {metric_.value}), end - begin);
+      }
+      return sum.result().numbers().at(0).second;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::data) throw;
+      return kRefused;
+    }
+  }
+
+ private:
+  Program program_{"metric"};
+  Metric metric_;
+  std::optional<Session> session_;
+};
+
+// Each row of the operands is a data set. Returns its metric, measured in one batch and in several,
+// of which the first is empty.
+Tensors measure(const Make& make, const Items& items, const Tensors& x,
+                const SessionOptions& options) {
+  Meter meter(make, x, items, options);
+  std::vector<double> whole, parts;
+  for (std::int64_t row = 0; row < x[0].dim(0); ++row) {
+    Tensors data;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      std::vector<std::int64_t> shape = {x[i].dim(1)};
+      if (items[i] > 0) shape = {x[i].dim(1) / items[i], items[i]};
+      data.push_back(x[i].rows(row, row + 1).reshaped(shape));
+    }
+    whole.push_back(meter.measure(data, {0}));
+    parts.push_back(meter.measure(data, {0, 0, 1, 3}));
+  }
+  const std::vector<std::int64_t> shape = {x[0].dim(0)};
+  return {Tensor::from<double>(shape, whole).cast(DType::f32),
+          Tensor::from<double>(shape, parts).cast(DType::f32)};
+}
+
+Function function_of(const std::string& name, const std::string& expected, const Items& items,
+                     const Make& make) {
+  Function function{.name = "metric " + name, .torch = "[" + expected + "] * 2"};
+  function.compute = [=](const Tensors& x, const SessionOptions& options) {
+    return measure(make, items, x, options);
+  };
+  // measures.py computes in double.
+  function.as_f32 = expected.find("measures.") == std::string::npos;
+  return function;
+}
+
+Source table(DType dtype, const std::vector<std::vector<double>>& entries) {
+  return {entries, true, dtype};
+}
+
+// Metrics of four examples with a number each and one of these `others`, and of no example.
+void add_pairs(std::vector<Function>& all, const std::string& name, const std::string& expected,
+               const std::vector<std::vector<double>>& others, const Make& make) {
+  Function function = function_of(name, expected, {0, 0}, make);
+  function.dtypes = {DType::f32, DType::f64};
+  function.sources = [=](DType d) { return std::vector{rows(d, 4), table(DType::f32, others)}; };
+  all.push_back(function);
+  function.sources = [=](DType d) {
+    return std::vector{rows(d, 0), table(DType::f32, {std::vector<double>{}})};
+  };
+  all.push_back(function);
+}
+
+const std::vector<std::vector<double>> kBinary = {
+    {0, 1, 0, 1}, {0, 0, 0, 0}, {1, 1, 1, 1}, {1, 0, 0, 1}};
+const std::vector<std::vector<double>> kBinaryAndWrong = {
+    {0, 1, 0, 1}, {0, 0, 0, 0}, {1, 1, 1, 1}, {1, 0, 0, 1}, {0, 1, 2, 1}};
+
+void add_binary(std::vector<Function>& all) {
+  add_pairs(all, "binary_accuracy", "((x[0] > 0) == (x[1] == 1)).double().mean(1)", kBinaryAndWrong,
+            [](const Values& x) { return binary_accuracy(x[0], x[1]); });
+  add_pairs(all, "binary_precision", "measures.binary_rate('precision', *x)", kBinaryAndWrong,
+            [](const Values& x) { return binary_precision(x[0], x[1]); });
+  add_pairs(all, "binary_recall", "measures.binary_rate('recall', *x)", kBinaryAndWrong,
+            [](const Values& x) { return binary_recall(x[0], x[1]); });
+  add_pairs(all, "binary_f1", "measures.binary_rate('f1', *x)", kBinaryAndWrong,
+            [](const Values& x) { return binary_f1(x[0], x[1]); });
+  add_pairs(all, "binary_log_loss", "exact.binary_cross_entropy(*x).mean(1)", kBinary,
+            [](const Values& x) { return binary_log_loss(x[0], x[1]); });
+  add_pairs(all, "auc", "measures.auc(*x)", kBinaryAndWrong,
+            [](const Values& x) { return auc(x[0], x[1]); });
+  const StreamingAucOptions bins{.bins = 8, .low = -4, .high = 4};
+  add_pairs(all, "streaming_auc", "measures.auc((x[0] + 4).clamp(0, 7).floor(), x[1])",
+            kBinaryAndWrong, [=](const Values& x) { return streaming_auc(x[0], x[1], bins); });
+  add_pairs(all, "streaming_auc_error",
+            "measures.share_of_ties((x[0] + 4).clamp(0, 7).floor(), x[1])", kBinaryAndWrong,
+            [=](const Values& x) { return streaming_auc_error(x[0], x[1], bins); });
+}
+
+void add_numbers(std::vector<Function>& all) {
+  const std::vector<std::vector<double>> targets = {
+      {0, 0, 0, 0}, {1, 2, 3, 4}, {1, 1, 1, 1}, {1e30, -1e30, 1, 0}};
+  add_pairs(all, "rmse", "torch.sqrt(((x[0] - x[1]) ** 2).mean(1))", targets,
+            [](const Values& x) { return rmse(x[0], x[1]); });
+  add_pairs(all, "mae", "(x[0] - x[1]).abs().mean(1)", targets,
+            [](const Values& x) { return mae(x[0], x[1]); });
+  add_pairs(all, "r2", "measures.r2(*x)", targets, [](const Values& x) { return r2(x[0], x[1]); });
+  add_pairs(all, "perplexity", "measures.perplexity(x[0], torch.ones_like(x[0]))", {{0, 0, 0, 0}},
+            [](const Values& x) { return perplexity(x[0]); });
+  add_pairs(all, "perplexity with weights", "measures.perplexity(*x)",
+            {{0, 0, 0, 0}, {1, 1, 1, 1}, {1, 0, 0, 1}, {0.5, 2, 0, 0}},
+            [](const Values& x) { return perplexity(x[0], x[1]); });
+}
+
+// Metrics of three examples with three logits and a label each, and of no example.
+void add_class(std::vector<Function>& all, const std::string& name, const std::string& expected,
+               const Make& make) {
+  Function function = function_of(name, expected, {3, 0}, make);
+  function.dtypes = {DType::f32};
+  function.sources = [](DType d) {
+    return std::vector{rows(d, 9), table(DType::i64, {{0, 1, 2}, {0, 0, 0}, {2, 2, 2}, {2, 1, 1}})};
+  };
+  all.push_back(function);
+  function.sources = [](DType d) {
+    return std::vector{rows(d, 0), table(DType::i64, {std::vector<double>{}})};
+  };
+  all.push_back(function);
+}
+
+void add_classes(std::vector<Function>& all) {
+  add_class(all, "accuracy", "measures.class_rate('accuracy', *x)",
+            [](const Values& x) { return accuracy(x[0], x[1]); });
+  for (const int k : {1, 2, 3}) {
+    add_class(all, "top_k_accuracy", "measures.top_k_accuracy(*x, " + std::to_string(k) + ")",
+              [=](const Values& x) { return top_k_accuracy(x[0], x[1], k); });
+  }
+  add_class(all, "log_loss",
+            "F.cross_entropy(x[0].reshape(-1, 3), x[1].reshape(-1), reduction='none')"
+            ".reshape(x[1].shape).mean(1)",
+            [](const Values& x) { return log_loss(x[0], x[1]); });
+  using Average = ClassOptions::Average;
+  const std::pair<std::string, ClassOptions> kinds[] = {
+      {"average='macro'", {.average = Average::macro}},
+      {"average='micro'", {.average = Average::micro}},
+      {"average='weighted'", {.average = Average::weighted}},
+      {"of_class=1", {.of_class = 1}}};
+  for (const auto& [words, options] : kinds) {
+    add_class(all, "precision", "measures.class_rate('precision', *x, " + words + ")",
+              [o = options](const Values& x) { return precision(x[0], x[1], o); });
+    add_class(all, "recall", "measures.class_rate('recall', *x, " + words + ")",
+              [o = options](const Values& x) { return recall(x[0], x[1], o); });
+    add_class(all, "f1", "measures.class_rate('f1', *x, " + words + ")",
+              [o = options](const Values& x) { return f1(x[0], x[1], o); });
+  }
+}
+
+// Metrics of the ranking groups of four examples.
+void add_ranking(std::vector<Function>& all, const std::string& name, const std::string& expected,
+                 const Make& make) {
+  Function function = function_of(name, expected, {0, 0, 0}, make);
+  function.dtypes = {DType::f32};
+  function.sources = [](DType d) {
+    return std::vector{rows(d, 4),
+                       table(DType::f32, {{0, 1, 2, 3},
+                                          {0, 0, 0, 0},
+                                          {1, 1, 1, 1},
+                                          {0, 0.5, 0, 2},
+                                          {0, 1e-20, 0, 2e-20},
+                                          {0, 1100, 3, 1099},
+                                          {1, -1, 0, 2}}),
+                       table(DType::i64, {{0, 0, 0, 0}, {5, -3, 5, -3}})};
+  };
+  all.push_back(function);
+}
+
+void add_rankings(std::vector<Function>& all) {
+  Function mean =
+      function_of("mean_average_precision", "measures.mean_average_precision(*x)", {4, 4},
+                  [](const Values& x) { return mean_average_precision(x[0], x[1]); });
+  mean.dtypes = {DType::f32};
+  mean.sources = [](DType d) {
+    return std::vector{rows(d, 4), table(DType::f32, kBinaryAndWrong)};
+  };
+  all.push_back(mean);
+  add_ranking(all, "ndcg", "measures.ndcg(*x)",
+              [](const Values& x) { return ndcg(x[0], x[1], x[2]); });
+  add_ranking(all, "ndcg of 1", "measures.ndcg(*x, k=1)",
+              [](const Values& x) { return ndcg(x[0], x[1], x[2], {.k = 1}); });
+  add_ranking(all, "map", "measures.grouped_average_precision(*x)",
+              [](const Values& x) { return grouped_average_precision(x[0], x[1], x[2]); });
+  add_ranking(all, "mrr", "measures.reciprocal_rank(*x)",
+              [](const Values& x) { return reciprocal_rank(x[0], x[1], x[2]); });
+  add_ranking(all, "mrr of 2", "measures.reciprocal_rank(*x, k=2)",
+              [](const Values& x) { return reciprocal_rank(x[0], x[1], x[2], {.k = 2}); });
+}
+
+}  // namespace
+
+std::vector<Function> metric_functions() {
+  std::vector<Function> all;
+  add_binary(all);
+  add_numbers(all);
+  add_classes(all);
+  add_rankings(all);
+  return all;
+}
+
+}  // namespace trireme::edges

@@ -1,0 +1,154 @@
+"""Metrics by scikit-learn, or by their definitions where it has none or refuses the data.
+
+Each row of the operands is a data set. scikit-learn takes no infinite scores, so it gets their
+ranks, and equal scores have one rank.
+"""
+
+import warnings
+
+import numpy
+import torch
+from sklearn import metrics
+
+REFUSED = -1.0  # instead of a number: Trireme reports wrong data
+NAN = float("nan")
+
+
+def each(function):
+    """Applies a function of one data set, in NumPy arrays, to every row."""
+    def of_rows(*operands, **options):
+        rows = zip(*(x.numpy() for x in operands))
+        with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return torch.tensor([function(*row, **options) for row in rows], dtype=torch.float64)
+    return of_rows
+
+
+def ranks(scores):
+    return numpy.unique(scores, return_inverse=True)[1]
+
+
+def wrong(scores, labels):
+    return numpy.isnan(scores).any() or not numpy.isin(labels, (0, 1)).all()
+
+
+@each
+def auc(scores, labels):
+    if wrong(scores, labels):
+        return REFUSED
+    if labels.size == 0 or labels.min() == labels.max():
+        return NAN
+    return metrics.roc_auc_score(labels.astype(int), ranks(scores))
+
+
+@each
+def share_of_ties(bins, labels):
+    """Half the share of pairs of a positive and a negative example with equal scores."""
+    if wrong(bins, labels):
+        return REFUSED
+    positive, negative = bins[labels == 1], bins[labels == 0]
+    pairs = len(positive) * len(negative)
+    return (positive[:, None] == negative).sum() / pairs / 2 if pairs else NAN
+
+
+def binary_rate(name, scores, labels):
+    rate = getattr(metrics, name + "_score")
+
+    @each
+    def of_row(s, y):
+        if wrong(s, y):
+            return REFUSED
+        if y.size == 0:
+            return NAN
+        return rate((y == 1).astype(int), (s > 0).astype(int), zero_division=0)
+    return of_row(scores, labels)
+
+
+def class_rate(name, logits, labels, of_class=None, **options):
+    """Of three logits for each label. The largest, or the first NaN, is the prediction."""
+    rate = getattr(metrics, name + "_score")
+
+    @each
+    def of_row(row, right):
+        if right.size == 0:
+            return NAN
+        predicted = row.reshape(-1, 3).argmax(1)
+        if name == "accuracy":
+            return rate(right, predicted)
+        if of_class is None:
+            return rate(right, predicted, zero_division=0, **options)
+        return rate(right, predicted, zero_division=0, average=None, labels=[0, 1, 2])[of_class]
+    return of_row(logits, labels)
+
+
+def top_k_accuracy(logits, labels, k):
+    """NaN comes first, then larger logits, then lower classes. A label with NaN never counts."""
+    def counts(row, label):
+        order = sorted(range(3), key=lambda c: (not numpy.isnan(row[c]), -row[c], c))
+        return not numpy.isnan(row[label]) and label in order[:k]
+
+    @each
+    def of_row(row, right):
+        return numpy.mean([counts(*pair) for pair in zip(row.reshape(-1, 3), right)])
+    return of_row(logits, labels)
+
+
+@each
+def r2(predicted, target):
+    if target.size < 2:
+        return NAN
+    errors = ((predicted - target) ** 2).sum()
+    spread = ((target - target.mean()) ** 2).sum()
+    if spread == 0 and not numpy.isnan(errors):
+        return float(errors == 0)
+    return 1 - errors / spread if spread else NAN
+
+
+@each
+def perplexity(losses, weights):
+    """Tokens with weight 0 may have any loss."""
+    total = weights.sum()
+    return numpy.exp(numpy.where(weights == 0, 0, losses * weights).sum() / total) if total else NAN
+
+
+@each
+def mean_average_precision(scores, relevant):
+    if wrong(scores, relevant):
+        return REFUSED
+    if not relevant.any():
+        return NAN
+    return metrics.label_ranking_average_precision_score([relevant.astype(int)], [ranks(scores)])
+
+
+def _over_groups(of_group, scores, relevance, group):
+    """The mean over the groups with a relevant example."""
+    if numpy.isnan(scores).any() or not (relevance >= 0).all() or numpy.isinf(relevance).any():
+        return REFUSED
+    members = [group == g for g in numpy.unique(group)]
+    values = [of_group(scores[m], relevance[m]) for m in members if (relevance[m] > 0).any()]
+    return numpy.mean(values) if values else NAN
+
+
+@each
+def ndcg(scores, relevance, group, k=None):
+    def of_group(s, r):
+        # 2^r - 1; a common factor has no effect.
+        gains = numpy.expm1(r * numpy.log(2)) if r.max() < 64 else 2 ** (r - r.max())
+        return metrics.ndcg_score([gains], [ranks(s)], k=k)
+    return _over_groups(of_group, scores, relevance, group)
+
+
+@each
+def grouped_average_precision(scores, relevance, group):
+    return _over_groups(
+        lambda s, r: metrics.average_precision_score((r > 0).astype(int), ranks(s)),
+        scores, relevance, group)
+
+
+@each
+def reciprocal_rank(scores, relevance, group, k=None):
+    def of_group(s, r):
+        best = s[r > 0].max()
+        place = 1 + ((s > best) | ((s == best) & (r == 0))).sum()
+        return 1 / place if k is None or place <= k else 0.0
+    return _over_groups(of_group, scores, relevance, group)
