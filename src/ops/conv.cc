@@ -176,6 +176,7 @@ Dim count_products(const ir::Op& op, const ir::Value* y, const ir::Value* weight
   const bool last = get_attribute<std::string>(op.attributes, "layout") == "nhwc";
   const Shape& image = y->type.shape;
   const std::int64_t channels = (last ? image.back() : image[1]).constant();
+  if (channels == 0) return Dim(0);
   return Dim(2 * product(weight->type.shape).constant() / channels) * product(image);
 }
 
