@@ -109,6 +109,8 @@ CODE = (".cc", ".h", ".c", ".py", ".sh", ".cmake")
 LONG, TOO_LONG = 600, 700
 FOLDERS = ["include", "src", "apps", "examples", "benchmarks", "tests", "tools", "cmake", ".ci",
            "acceptance"]
+# Compiled only in a checkout of that commit, with its headers.
+OLD_COMMIT = "tests/faults/at_802a32a/"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 
@@ -234,7 +236,7 @@ def check_angle_include(path, target):
 
 def check_includes(files):
     for path, lines in files.items():
-        if not path.endswith((".cc", ".h", ".c")):
+        if not path.endswith((".cc", ".h", ".c")) or path.startswith(OLD_COMMIT):
             continue
         if path.startswith("include/trireme/") and room_of(path) == "":
             yield f"{path}:1: belongs to no room (add it to PUBLIC_HEADERS in tools/check_layers.py)"

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <turbojpeg.h>
 
 #include "base/testing/error.h"
@@ -110,13 +111,21 @@ TEST(PngForms, DamageIsAnErrorInEveryForm) {
   }
 }
 
+std::int64_t peak_kilobytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
 // A 1 x 1,000,000 picture of 2 KB would need 2.7 GB if it became wide before it became short.
 TEST(PngForms, ALongPictureIsMadeShortFirst) {
+  const std::int64_t before = peak_kilobytes();
   const std::string file = png_file({.height = 1'000'000}, Bytes(1'000'000, 9));
   EXPECT_THAT(resize(decode(file, "f"), 224, 224).to_vector<std::uint8_t>(), Each(9));
   EXPECT_THAT(resize(decode(png_file({.width = 1'000'000}, Bytes(1'000'000, 9)), "f"), 224, 224)
                   .to_vector<std::uint8_t>(),
               Each(9));
+  EXPECT_LT(peak_kilobytes() - before, 400000) << "KB";
 }
 
 // --- JPEG

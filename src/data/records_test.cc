@@ -1,6 +1,7 @@
 // Record files and folders of pictures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -69,6 +70,16 @@ TEST(Records, AnIndexThatChangesIsAnError) {
     std::ofstream(path, std::ios::binary) << damaged;
     EXPECT_THAT(error_of([&] { dataset.all(); }), HasSubstr("damaged"));
   }
+}
+
+// In a container every process may have the number 1, so a killed one had ours.
+TEST(Records, AStaleTemporaryFileIsRemoved) {
+  const TestDirectory directory;
+  const std::string path = directory.path() + "/a.trec";
+  std::ofstream(path + ".tmp." + std::to_string(::getpid())) << "of a killed process";
+  write_records(path, sample());
+  expect_same(records(path), sample());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
 }
 
 TEST(Records, GiveBackWhatWasWritten) {

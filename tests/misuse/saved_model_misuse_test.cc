@@ -78,20 +78,11 @@ TEST_F(SavedModelMisuse, NamesThatAreNotUtf8) {
 
 TEST_F(SavedModelMisuse, TextsOfAnOutputOnly) {
   remove_checksums();
-  const std::string description = read(path("model/model.json"));
-  const std::size_t outputs = description.find("\"outputs\"");
-  const std::size_t name = description.find("\"name\"", outputs);
-  ASSERT_NE(name, std::string::npos);
-  std::string changed = description;
-  changed.insert(name, R"("text": {"tokens": "words", "most": 0}, )");
-  write(path("model/model.json"), changed);
-  const std::size_t quote = description.find('"', description.find(':', name));
-  const std::string port =
-      description.substr(quote + 1, description.find('"', quote + 1) - quote - 1);
-  write(path("model/" + port + ".vocabulary.txt"), "trireme vocabulary 1\n");
-  const Outcome outcome = run_here(kTrireme + " predict model --text hello");
-  EXPECT_THAT(outcome.code, ::testing::AnyOf(2, 3)) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr("error: "));
+  replace("model/model.json", "\"name\": \"prediction\"",
+          R"("name": "prediction", "text": {"tokens": "words", "most": 0, "grams": 1})");
+  text::Vocabulary::of({"hello", "world"}).save(path("model/prediction.vocabulary.txt"));
+  EXPECT_EQ(load_model(path("model")).text().size(), 1u) << "it must be refused by the command";
+  fails("predict model --text hello", 2, "this model does not take texts");
 }
 
 TEST_F(SavedModelMisuse, DescriptionsThatAreNestedDeeply) {

@@ -1,6 +1,7 @@
 // The disk cache: found again, never trusted blindly, never a reason to fail.
 
 #include <gtest/gtest.h>
+#include <llvm/Config/llvm-config.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/checksum.h"
 #include "base/file.h"
 #include "codegen/codegen.h"
 #include "codegen/llvm/object_cache.h"
@@ -85,6 +87,19 @@ TEST_F(CacheTest, TheKeyIsWhatTheKernelDoesAndTheTarget) {
   other.cpu = "x86-64";
   EXPECT_NE(object_key(kernel, target), object_key(kernel, other));
   EXPECT_EQ(object_key(kernel, target).size(), 32u);
+}
+
+// Another version of LLVM, or of the generator, makes other code from the same kernel.
+TEST_F(CacheTest, TheKeyHasTheVersionOfLlvmAndTheDigestOfTheGenerator) {
+  const Kernel kernel = testing::unary_map(ExprOp::sqrt, f32, 8);
+  Kernel nameless = kernel;
+  nameless.name.clear();
+  for (std::string& name : nameless.sizes) name.clear();
+  for (kernel_ir::Buffer& buffer : nameless.buffers) buffer.name.clear();
+  const std::string versions =
+      std::string(codegen_digest()) + "\nLLVM " + LLVM_VERSION_STRING + "\n";
+  EXPECT_EQ(object_key(kernel, host_target()),
+            checksum(versions + host_target().str() + "\n" + print(nameless)));
 }
 
 TEST_F(CacheTest, EqualKernelsAreCompiledOnce) {

@@ -2,15 +2,21 @@
 
 #include "distributed/placement/authority.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <future>
 
 #include "base/testing/error.h"
+#include "base/testing/wait_until.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/coordination/handshakes.h"
@@ -357,6 +363,38 @@ TEST_F(Credentials, AProcessTakesThoseOfItsRole) {
   EXPECT_FALSE(has_name(made, name_of_role("trainer")));
   fs::remove(keys() + "/trainer.key");  // a folder of an earlier version
   EXPECT_EQ(read_credentials(keys(), now_, "trainer").certificate, made.certificate);
+}
+
+// Sends a text that is no handshake, and waits until the server closes the connection.
+void send_text(int port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  const std::string text = "a line of text that is long enough for a handshake, but is none\r\n";
+  EXPECT_GT(::send(socket, text.data(), text.size(), MSG_NOSIGNAL), 0);
+  pollfd file{socket, POLLIN, 0};
+  char answer[256];
+  while (::poll(&file, 1, 60000) == 1 && ::recv(socket, answer, sizeof answer, 0) > 0) {
+  }
+  ::close(socket);
+}
+
+// Anybody who reaches a port can make handshakes fail, as often as the network allows.
+TEST(Handshakes, ThatFailAreFewLines) {
+  constexpr int kAttempts = 30;
+  const JobCredentials keys = make_credentials(30, seconds_since_1970());
+  const FrameServer server({.address = "127.0.0.1:0", .security = keys.roles.at("server")},
+                           [](const Peer&, Frame, Answer&) {});
+  const std::uint64_t before = failed_handshakes();
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < kAttempts; ++i) send_text(server.port());
+  EXPECT_TRUE(wait_until([&] { return failed_handshakes() >= before + kAttempts; }));
+  const std::string lines = ::testing::internal::GetCapturedStderr();
+  // One line in 10 s: more than one only on a machine that is very slow.
+  EXPECT_LE(std::count(lines.begin(), lines.end(), '\n'), 10) << lines;
 }
 
 }  // namespace
