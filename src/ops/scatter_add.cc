@@ -31,12 +31,13 @@ void reference(const Reference& r) {
   const RefTensor& indices = *r.operands[0];
   RefTensor& y = *r.results[0];
   const auto front = static_cast<std::ptrdiff_t>(indices.shape.size());
+  const auto rows = static_cast<double>(y.shape[0]);
+  for (const double row : indices.data) {  // also of rows without elements
+    if (row >= rows) fail_data("scatter_add: an index is outside [0, rows)");
+  }
   for_each_index(r.operands[1]->shape, [&](const Index& index) {
     const double row = at(indices, Index(index.begin(), index.begin() + front));
     if (row < 0) return;
-    if (row >= static_cast<double>(y.shape[0])) {
-      fail_data("scatter_add: an index is outside [0, rows)");
-    }
     Index target{static_cast<std::int64_t>(row)};
     target.insert(target.end(), index.begin() + front, index.end());
     at(y, target) += at(*r.operands[1], index);
