@@ -119,10 +119,10 @@ class Merger {
     return !(domain.has_reduction && domain.row_shape().empty() && stores_full);
   }
 
-  // A kernel that assigns a parameter updates it in place. All its reads of the parameter must read
-  // the element that is about to be replaced. An op that moves elements, or that combines those of a
-  // row, reads other elements of its operands, and so of every parameter from which the kernel
-  // computes them. A sum of all elements reads each in its turn.
+  // A kernel that assigns a parameter updates it in place. All its reads of the parameter must
+  // read the element that is about to be replaced. An op that moves elements, or that combines
+  // those of a row, reads other elements of its operands, and so of every parameter from which the
+  // kernel computes them. A sum of all elements reads each in its turn.
   static bool reads_before_assigning(const std::vector<const Op*>& ops, const Domain& domain) {
     const bool by_rows = domain.has_reduction && domain.block == 0 && !domain.row_shape().empty();
     using Parameters = std::set<const ir::Value*>;

@@ -1,5 +1,5 @@
-// Tests of row-sparse gradients (when they are used, and that they equal the dense gradients) and of
-// parameters that are assigned. The conformance suite tests the gradients of all ops.
+// Tests of row-sparse gradients (when they are used, and that they equal the dense gradients) and
+// of parameters that are assigned. The conformance suite tests the gradients of all ops.
 
 #include "transforms/autodiff.h"
 

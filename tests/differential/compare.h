@@ -12,9 +12,10 @@
 
 namespace trireme::differential {
 
-// What the evaluator returns for the outputs and parameters, and how much each element may differ. Elements that depend on how
-// operands are rounded, such as the position of the larger of two nearly equal numbers, may differ
-// by any amount: the evaluator repeats the run with small random errors to find them.
+// What the evaluator returns for the outputs and parameters, and how much each element may differ.
+// Elements that depend on how operands are rounded, such as the position of the larger of two
+// nearly equal numbers, may differ by any amount: the evaluator repeats the run with small random
+// errors to find them.
 struct Expected {
   std::vector<ops::RefTensor> values;
   std::vector<std::vector<double>> tolerances;
