@@ -203,6 +203,39 @@ TEST_P(CompileTest, ParametersAreNotReplacedBeforeOthersReadThem) {
   }
 }
 
+TEST_P(CompileTest, ReductionsOfNoElementsCompile) {
+  for (const Shape& shape : {Shape{8, 0}, Shape{0, 8}, Shape{3, 0, 2}, Shape{0}}) {
+    Program program("empty");
+    const Value w = program.parameter("w", f32, shape), y = program.input("y", f32, shape);
+    const Value total = sum(y, {.axes = {0}});
+    assign(w, tanh(y - mean(y)) * w);
+    CompiledAndReference runner(program, {sum(y * y), total, y - sum(y)}, options());
+    runner.check({}, *codegen_, 1e-6);
+  }
+}
+
+// What was read before an assign is the old value, whoever uses it later.
+TEST_P(CompileTest, OldValuesOfParametersOutliveTheirAssign) {
+  const std::vector<std::function<Value(const Value&)>> reads = {
+      [](const Value& w) { return reshape(w, {.shape = {5, 5}}); },
+      [](const Value& w) { return reshape(reshape(w, {.shape = {25}}), {.shape = {5, 5}}); },
+      [](const Value& w) { return transpose(w, {.permutation = {1, 0}}); },
+      [](const Value& w) { return when_training(w, w * 2.0); },
+      [](const Value& w) { return stop_gradient(w); },
+      [](const Value& w) { return -w; }};
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    SCOPED_TRACE(i);
+    Program program("old values");
+    const Value w = program.parameter("w", f32, {5, 5}), y = program.input("y", f32, {5, 5});
+    const Value before = reads[i](w);
+    assign(w, y);
+    const Value product = matmul(before, y), sum_of = y - before, twice = -before;
+    assign(w, before + w);
+    CompiledAndReference runner(program, {product, sum_of, twice, before}, options());
+    runner.check({}, *codegen_, 1e-5);
+  }
+}
+
 TEST_P(CompileTest, TotalOfLongRowsIsSummedByRows) {
   Program program("rows");
   const Value x = program.input("x", f32, {batch, 40, 30});

@@ -99,6 +99,8 @@ class Merger {
   }
 
   bool is_worth_it(const std::vector<const Op*>& ops, const Domain& domain) const {
+    // Without elements there is nothing to save, and no loop whose position a sum could share.
+    if (domain.has_reduction && product(domain.shape) == Dim(0)) return false;
     const std::set<const Op*> inside(ops.begin(), ops.end());
     std::set<const ir::Value*> external;
     bool stores_full = false;

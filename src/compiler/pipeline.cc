@@ -6,6 +6,7 @@
 #include "ir/blocks.h"
 #include "ir/builder.h"
 #include "transforms/channels_last.h"
+#include "transforms/copy_old_values.h"
 #include "transforms/cse.h"
 #include "transforms/direct.h"
 #include "transforms/duplicate_cheap_ops.h"
@@ -70,6 +71,8 @@ void plain(ir::Program& program, const PassContext&) {
 constexpr Pass kOptimization[] = {
     {"specialize", specialize, "Only the selected mode is optimized, and the other costs nothing."},
     {"prune_other_mode", prune, "Moving work out of an rnn is not worth it for unused results."},
+    {"copy_old_values", plain<transforms::copy_old_values>,
+     "Before the passes that move reads of parameters; assigns of no use are gone."},
     {"schedule_rnns", plain<transforms::schedule_rnns>,
      "Work that leaves a loop becomes part of the main block, which the next passes optimize."},
     {"prune_rnns", prune, "Drops what only the replaced loops needed."},
