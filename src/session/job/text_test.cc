@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
 #include "base/testing/error.h"
 #include "data/testing/files.h"
 #include "data/testing/needs_data.h"
@@ -64,6 +68,19 @@ TEST(JobText, ASavedModelTakesTexts) {
   const data::Dataset test = open_data("sentence_polarity/test", model);
   const data::Batches some = test.shuffle(1).take(100).batch(50);
   EXPECT_EQ(evaluate(model, some)["accuracy"], job.trainer().evaluate(some)["accuracy"]);
+
+  // Options of the text that are not there have their defaults.
+  std::filesystem::remove(path + "/checksums.txt");
+  nlohmann::json json = nlohmann::json::parse(read_file(path + "/model.json"));
+  for (auto& input : json["inputs"]) {
+    if (!input.contains("text")) continue;
+    input["text"].erase("most");
+    input["text"].erase("grams");
+  }
+  folder.write("model/model.json", json.dump());
+  const text::TokenOptions defaults = load_model(path).text().at("text").tokens;
+  EXPECT_EQ(defaults.grams, 1);
+  EXPECT_EQ(defaults.max_tokens, text::TokenOptions().max_tokens);
 
   folder.write("model/text.vocabulary.txt", "damaged");
   EXPECT_THAT(error_of(ErrorKind::data, [&] { load_model(path); }), HasSubstr("vocabulary"));

@@ -164,7 +164,7 @@ class Description {
         std::find(kTokenKinds.begin(), kTokenKinds.end(), json.value("tokens", Json()));
     const Json lower_case = json.value("lower_case", Json(false));
     const Json distinct = json.value("distinct", Json(false));
-    const Json most = json.value("most", Json(0)), grams = json.value("grams", Json(1));
+    const Json most = json.value("most", Json(0u)), grams = json.value("grams", Json(1u));
     if (kind == kTokenKinds.end() || !lower_case.is_boolean() || !distinct.is_boolean() ||
         !most.is_number_unsigned() || !grams.is_number_unsigned()) {
       mismatch("text");
