@@ -214,7 +214,7 @@ TEST_P(CompileTest, ReductionsOfNoElementsCompile) {
   }
 }
 
-// What was read before an assign is the old value, whoever uses it later.
+// What was read before an assign is the old value for every op that uses it later.
 TEST_P(CompileTest, OldValuesOfParametersOutliveTheirAssign) {
   const std::vector<std::function<Value(const Value&)>> reads = {
       [](const Value& w) { return reshape(w, {.shape = {5, 5}}); },
