@@ -105,7 +105,8 @@ class TRIREME_API Session {
 
   SessionStatistics statistics() const;
   int threads() const;
-  std::string profile_table() const;  // time per step of the Plan; empty without profiling
+  const SessionOptions& options() const;  // `profile` may be that of the environment
+  std::string profile_table() const;      // time per step of the Plan; empty without profiling
 
  private:
   struct State;

@@ -175,7 +175,9 @@ class Evaluation {
 Metrics evaluate(Model& model, const data::Batches& batches) {
   const Evaluation evaluation(model, batches.dataset());
   Session& trained = model.session();
-  Session session(evaluation.program(), {.threads = trained.threads()});
+  Session session(evaluation.program(), {.threads = trained.threads(),
+                                         .max_bytes = trained.options().max_bytes,
+                                         .max_operations = trained.options().max_operations});
   for (const Value& parameter : evaluation.program().parameters()) {
     const std::string name = parameter.name().substr(1);
     session.set_parameter(name, trained.parameter(name));

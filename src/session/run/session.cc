@@ -385,6 +385,7 @@ void Session::set_parameter(std::string_view name, const Tensor& value) {
 
 std::uint64_t Session::step() const { return state_->step; }
 void Session::set_step(std::uint64_t step) { state_->step = step; }
+const SessionOptions& Session::options() const { return state_->options; }
 int Session::threads() const { return state_->device->threads(); }
 
 SessionStatistics Session::statistics() const {
