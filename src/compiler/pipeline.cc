@@ -78,6 +78,8 @@ constexpr Pass kOptimization[] = {
     {"prune_rnns", prune, "Drops what only the replaced loops needed."},
     {"simplify", plain<transforms::simplify>,
      "The passes that choose kernels see fewer forms of one computation."},
+    {"copy_simplified_reads", plain<transforms::copy_old_values>,
+     "A product of a parameter and 1, for example, is a view of the parameter now."},
     {"thin_products", plain<transforms::widen_thin_products>,
      "Products with one column fuse as elementwise ops; before kernels are chosen for products."},
     {"channels_last", plain<transforms::use_channels_last>,

@@ -58,7 +58,8 @@ ir::Value* simplify_reshape(ir::Builder& b, const ir::Op& op) {
   if (const auto number = known_constant(x)) {
     return b.constant(op.result()->type, *number);
   }
-  if (const ir::Op* inner = produced_by(x, "reshape")) {
+  const ir::Op* inner = produced_by(x, "reshape");
+  if (inner != nullptr && inner->operands[0]->kind != ir::ValueKind::parameter) {
     return b.make("reshape", {inner->operands[0]}, op.attributes);
   }
   return nullptr;
