@@ -34,6 +34,14 @@ std::vector<Kind> kinds() {
   return all;
 }
 
+// The outputs, then the parameters.
+std::vector<const ir::Value*> compared_values(const Program& program) {
+  std::vector<const ir::Value*> values;
+  for (const Value& value : program.outputs()) values.push_back(value.get());
+  for (const Value& value : program.parameters()) values.push_back(value.get());
+  return values;
+}
+
 // Multiplies the floats by random factors in [1 - error, 1 + error].
 ops::RefTensors disturbed(const Program& program, ops::RefTensors numbers, double error,
                           std::uint64_t seed) {
@@ -106,13 +114,6 @@ std::optional<std::string> compare_bits(const std::vector<Tensor>& a,
 }
 
 }  // namespace
-
-std::vector<const ir::Value*> compared_values(const Program& program) {
-  std::vector<const ir::Value*> values;
-  for (const Value& value : program.outputs()) values.push_back(value.get());
-  for (const Value& value : program.parameters()) values.push_back(value.get());
-  return values;
-}
 
 void add_initial_values(const Program& program, ops::RefTensors& numbers) {
   std::optional<Session> session;

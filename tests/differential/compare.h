@@ -27,9 +27,6 @@ Expected expected_of(const Program& program, const ops::RefTensors& numbers, dou
 // Adds the initial values of parameters that have no numbers, such as the state of an optimizer.
 void add_initial_values(const Program& program, ops::RefTensors& numbers);
 
-// The outputs, then the parameters.
-std::vector<const ir::Value*> compared_values(const Program& program);
-
 // Returns how the outputs of one kind of Session differ, with the kind and the element; nullopt if
 // those of all kinds agree. `thorough` tries all kinds instead of some that `seed` chooses, and
 // repeats the evaluator more often. Error(data) of the evaluator passes through.
