@@ -1,3 +1,4 @@
+#include "base/error.h"
 #include "ops/common.h"
 #include "ops/flops.h"
 
@@ -17,6 +18,7 @@ std::vector<Type> type(const TypeContext& c) {
 void reference(const Reference& r) {
   double total = 0;
   for (std::size_t i = 0; i < r.operands[0]->data.size(); ++i) {
+    if (r.operands[0]->data[i] < 0) fail_data("row_splits: a length is below 0");
     r.results[0]->data[i] = total;
     total += r.operands[0]->data[i];
   }
