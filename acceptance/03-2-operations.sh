@@ -5,9 +5,9 @@
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh --test
 cmake --preset dev >/dev/null
-cmake --build --preset dev -j "$(nproc)" --target session_test
+cmake --build --preset dev -j "$(nproc)" --target nn_run_system_test
 status=0
-build/dev/bin/session_test --gtest_filter='*Operations*' >"$out/03-2.log" 2>&1 || status=1
+build/dev/bin/nn_run_system_test --gtest_filter='*Operations*' >"$out/03-2.log" 2>&1 || status=1
 grep -q 'PASSED.* 6 tests' "$out/03-2.log" || status=1
 figures=$(grep '^operations' "$out/03-2.log" | paste -sd ';' || true)
 conclude "$status" "${figures:-no figures}"

@@ -7,9 +7,9 @@
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh --test
 cmake --preset dev >/dev/null
-cmake --build --preset dev -j "$(nproc)" --target session_test misuse_test
+cmake --build --preset dev -j "$(nproc)" --target nn_run_test misuse_test
 status=0
-TRIREME_DECODERS=300 build/dev/bin/session_test \
+TRIREME_DECODERS=300 build/dev/bin/nn_run_test \
   --gtest_filter='BeamSearch.*:Sample.*:Generation.*' >"$out/03-5.log" 2>&1 || status=1
 build/dev/bin/misuse_test --gtest_filter='DecodingMisuse.*' >"$out/03-5-misuse.log" 2>&1 || status=1
 decoders=$(sed -nE 's/^([0-9]+) decoders agree.*/\1/p' "$out/03-5.log")

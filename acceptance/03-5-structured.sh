@@ -5,7 +5,7 @@
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh --test
 cmake --preset dev >/dev/null
-cmake --build --preset dev -j "$(nproc)" --target session_test misuse_test conformance conformance_layers
+cmake --build --preset dev -j "$(nproc)" --target nn_run_test misuse_test conformance conformance_layers
 status=0
 log=$out/03-5.log
 : >"$log"
@@ -16,7 +16,7 @@ tests_of() {
   passed=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?.*/\1/p' "$out/03-5-part.log")
   passed=${passed:-0}
 }
-tests_of session_test 'Crf.*:Ctc.*'
+tests_of nn_run_test 'Crf.*:Ctc.*'
 tests=$passed
 tests_of misuse_test 'StructuredMisuse.*'
 misuse=$passed

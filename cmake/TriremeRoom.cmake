@@ -1,5 +1,6 @@
 # trireme_room(NAME [SELF_CONTAINED] [APART] [THREADS] [BEFORE_OPS] [LIBRARIES third-party...]
-#              [SOURCES file...] [EXCLUDE file...] [PRECOMPILE header...] [TEST option value...])
+#              [SOURCES file...] [EXCLUDE file...] [PRECOMPILE header...] [O1_WITH sanitizer...]
+#              [TEST option value...])
 #
 # A room is a folder of src/: every .cc in it (and below) that is not a test becomes part of the
 # object library trireme_<room>; every *_test.cc, and every file of a folder `testing`, becomes part
@@ -14,8 +15,9 @@
 # not in the suite unit. SYSTEM_TESTS: test files that take long because they sweep generated code,
 # read whole data sets or run whole jobs; they become <room>_system_test of the suite system.
 # tests/CMakeLists.txt explains the suites. THREADS: the room's code runs on several threads
-# (tools/check_layers.py finds a room that does not say so). BEFORE_OPS: it is compiled before
-# trireme/ops.h is generated, because the generator needs it. The include rules between rooms are
+# (tools/check_layers.py finds a room that does not say so). O1_WITH: tests with these sanitizers
+# (address, thread) spend most of their time in the room's code, so they are built with -O1 of it.
+# BEFORE_OPS: it is compiled before trireme/ops.h is generated, because the generator needs it. The include rules between rooms are
 # checked by tools/check_layers.py, not here.
 set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 # What most files of every room include: a third of the time that they take to compile is spent
@@ -25,7 +27,7 @@ set(TRIREME_COMMON_HEADERS <algorithm> <cmath> <cstdint> <functional> <map> <mem
 
 function(trireme_room name)
   cmake_parse_arguments(ARG "SELF_CONTAINED;APART;THREADS;BEFORE_OPS" ""
-    "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE;TEST;SYSTEM_TESTS;THREAD_TESTS" ${ARGN})
+    "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE;O1_WITH;TEST;SYSTEM_TESTS;THREAD_TESTS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(excluded ${ARG_EXCLUDE})
     list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${excluded})
@@ -46,6 +48,11 @@ function(trireme_room name)
   target_include_directories(${target} PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${TRIREME_GENERATED_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE trireme_flags trireme_headers ${ARG_LIBRARIES})
+  foreach(sanitizer ${ARG_O1_WITH})
+    if(TRIREME_SANITIZE MATCHES ${sanitizer})
+      target_compile_options(${target} PRIVATE -O1)
+    endif()
+  endforeach()
   if(TRIREME_FUZZ)  # what fuzzing is to reach; tests it does not
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
