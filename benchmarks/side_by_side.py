@@ -5,8 +5,8 @@
     benchmarks/side_by_side.py OLD/build/release build/release --rounds 9 --case deepfm
 
 Each round measures every case with both builds, in an order that alternates from round to round, so
-that a slow phase of the machine hits both. The speed of a build is the upper quartile of its
-rounds, because other work on the machine and an unlucky placement of memory only slow a process
+that a slow phase of the machine hits both. The speed of a build is the mean of the faster half of
+its rounds, because other work on the machine and an unlucky placement of memory only slow a process
 down. A case whose rounds differ by more than 15% gets up to four times as many. Prints a table with
 the median of the rounds' ratios beside it, then one line "NAME: RATIO" for each result.
 """
@@ -61,8 +61,8 @@ def is_noisy(rounds):
     return any(max(column) > 1.15 * min(column) for column in zip(*rounds))
 
 
-def upper_quartiles(rounds):
-    return [statistics.quantiles(column, n=4, method="inclusive")[2] for column in zip(*rounds)]
+def speeds(rounds):
+    return [statistics.mean(sorted(column)[len(column) // 2:]) for column in zip(*rounds)]
 
 
 def stripped_size(build, options):
@@ -93,14 +93,14 @@ def main():
             continue
         rounds = in_rounds(lambda build: steps_per_second(build, program, case, options), options)
         each = [new / old for old, new in rounds]
-        old, new = upper_quartiles(rounds)
+        old, new = speeds(rounds)
         ratios[case] = new / old
         print(f"{case:16}{old:12.2f}{new:12.2f}   {ratios[case]:.3f} "
               f"({len(each)}: {statistics.median(each):.3f}, {min(each):.3f} to {max(each):.3f}) "
               "steps/s", flush=True)
     if not options.case:
         rounds = in_rounds(lambda build: 1 / seconds_to_first_step(build, options), options)
-        old, new = (1 / rate for rate in upper_quartiles(rounds))
+        old, new = (1 / rate for rate in speeds(rounds))
         ratios["first step"] = new / old
         print(f"{'first step':16}{old:12.3f}{new:12.3f}   {new / old:.3f} s, of a second start")
         old, new = (stripped_size(build, options) for build in (options.old, options.new))
