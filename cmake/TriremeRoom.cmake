@@ -16,9 +16,9 @@
 # read whole data sets or run whole jobs; they become <room>_system_test of the suite system.
 # tests/CMakeLists.txt explains the suites. THREADS: the room's code runs on several threads
 # (tools/check_layers.py finds a room that does not say so). O1_WITH: tests with these sanitizers
-# (address, thread) spend most of their time in the room's code, so they are built with -O1 of it.
-# BEFORE_OPS: it is compiled before trireme/ops.h is generated, because the generator needs it. The include rules between rooms are
-# checked by tools/check_layers.py, not here.
+# (address, thread) spend most of their time in the room's code, so it is compiled with -O1 then.
+# BEFORE_OPS: it is compiled before trireme/ops.h is generated, because the generator needs it. The
+# include rules between rooms are checked by tools/check_layers.py, not here.
 set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 # What most files of every room include: a third of the time that they take to compile is spent
 # reading it.
