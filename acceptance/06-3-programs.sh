@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # PROGRAMS (100000) random Programs without a finding, on all processors. The seeds begin at FROM
-# (1). About eight hours on 2 cores.
+# (1). About an hour on 2 cores.
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh --test
 cmake --preset release -DTRIREME_UNITY=ON -DTRIREME_BUILD_TESTS=ON >/dev/null

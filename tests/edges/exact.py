@@ -162,6 +162,62 @@ def sequences(name, x, cuts):
     return [results.detach(), torch.autograd.grad(loss.sum(), x)[0]]
 
 
+def tables(function, x, indices):
+    """Each row is a table. Returns the results of the function of table and indices, and the
+    gradient of their sum with weights 1, 1.5 and 2, in turns."""
+    results, gradients = [], []
+    for row, index in zip(x, indices):
+        table = row.clone().requires_grad_()
+        y = function(table, index).reshape(-1)
+        loss = (y * (1 + 0.5 * (torch.arange(len(y)) % 3))).sum()
+        results.append(y.detach())
+        gradients.append(torch.autograd.grad(loss, table)[0])
+    return [torch.stack(results), torch.stack(gradients)]
+
+
+HIDDEN = (1, -0.5)  # hidden() in functions_tables.cc
+
+
+def corrected_logits(sampler, table, classes):
+    """Of three classes: the logits of a label and of drawn classes, less the logarithm of the
+    expected number of times that a class is drawn."""
+    logits = table.reshape(3, 2) @ torch.tensor(HIDDEN).to(table)
+    k = torch.arange(3, dtype=torch.float64)
+    share = torch.full((3,), 1 / 3, dtype=torch.float64)
+    if sampler == "log_uniform":
+        share = torch.log((k + 2) / (k + 1)) / math.log(4)
+    return (logits - torch.log(share * (len(classes) - 1)).to(table))[classes]
+
+
+def sampled_softmax(sampler):
+    """Jean et al. 2015, "On using very large target vocabulary". Drawn labels do not count."""
+    def loss(table, classes):
+        logits = corrected_logits(sampler, table, classes)
+        counts = torch.cat([classes[:1] >= 0, classes[1:] != classes[0]])
+        return F.cross_entropy(logits[counts][None], torch.tensor([0]))
+    return loss
+
+
+def nce(sampler):
+    """Mnih and Teh 2012, "A fast and simple algorithm for training neural probabilistic language
+    models"."""
+    def loss(table, classes):
+        logits = corrected_logits(sampler, table, classes)
+        return softplus(-logits[0]) + softplus(logits[1:]).sum()
+    return loss
+
+
+def hierarchical_softmax(table, label):
+    """Morin and Bengio 2005. The classes are leaves 4 to 7 of a heap, whose nodes 1 to 3 have the
+    rows of the table."""
+    z = table.reshape(3, 2) @ torch.tensor(HIDDEN).to(table)
+    node, loss = int(label[0]) + 4, 0
+    while node > 1:
+        loss = loss + softplus((1 - 2 * (node % 2)) * z[node // 2 - 1])
+        node //= 2
+    return loss
+
+
 CTC_LABELS = [[], [1], [1, 1], [1, 1, 2], [2, 1, 2, 2]]  # kLabels in functions_sequences.cc
 
 

@@ -158,6 +158,8 @@ RULES = [
     ("optimizer lion*", "result*", any_of(not_finite, huge),
      "the difference of gradient and momentum overflows"),
     ("optimizer lamb*", "result*", huge, "norms and squares overflow"),
+    ("average *", "result*", any_of(not_finite, huge),
+     "the difference of average and parameter overflows"),
     ("schedule plateau", "result*", lambda x, *_: not math.isfinite(x[0][0]),
      "measurements before the first number do not count"),
     ("schedule plateau", "result*", lambda x, *_: any(v < 0 for v in x[0]),

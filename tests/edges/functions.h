@@ -68,6 +68,8 @@ std::vector<Function> schedule_functions();
 std::vector<Function> metric_functions();
 // Products, convolutions, pooling, attention, and ops that move elements.
 std::vector<Function> layer_functions();
+// Gathers, scatters, embeddings and losses of sampled classes, along axis 0 of a table.
+std::vector<Function> table_functions();
 // Functions of sequences of different lengths, recurrent layers, and batch_norm.
 std::vector<Function> sequence_functions();
 

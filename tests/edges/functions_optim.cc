@@ -6,6 +6,7 @@
 #include "functions.h"
 #include "ir/program.h"
 #include "trireme/optimizer.h"
+#include "trireme/trainer.h"
 
 namespace trireme::edges {
 namespace {
@@ -43,6 +44,23 @@ Tensors train(const Optimizer& optimizer, const UpdateOptions& updates, const Te
   std::vector<Numbers> states = {numbers_of(x[0])};
   for (const std::size_t i : {1u, 2u, 1u}) {
     session.run({{"g", x[i]}}, {}, kUpdate);
+    states.push_back(numbers_of(session.parameter("p")));
+  }
+  return {side_by_side(states, x[0].shape(), x[0].dtype())};
+}
+
+// The same, but the averages of the parameter after each step.
+Tensors train_averages(const Average& average, const Tensors& x, const SessionOptions& options) {
+  Program program("training");
+  const Value p = program.parameter("p", x[0].dtype(), {x[0].dim(0)});
+  const Value g = program.input("g", x[0].dtype(), {x[0].dim(0)});
+  nn::apply_updates(Sgd{.learning_rate = 0.037}, {p}, std::vector<Value>{g}, {.average = average});
+  Session session(program, options);
+  session.set_parameter("p", x[0]);
+  std::vector<Numbers> states;
+  for (const std::size_t i : {0u, 1u, 2u, 1u}) {
+    if (i > 0) session.run({{"g", x[i]}}, {}, kUpdate);
+    const AveragedParameters averaged(program, session);
     states.push_back(numbers_of(session.parameter("p")));
   }
   return {side_by_side(states, x[0].shape(), x[0].dtype())};
@@ -323,6 +341,32 @@ void add_norms(std::vector<Function>& all) {
             Lamb{.learning_rate = 0.037, .weight_decay = 0});
 }
 
+void add_averages(std::vector<Function>& all) {
+  const std::pair<const char*, Average> kinds[] = {
+      {"exponential", Average::exponential(0.75)},
+      {"exponential, correct_bias=False", Average::exponential(0.75, false)},
+      {"window", Average::window(1)},
+      {"window of all", Average::window(2)}};
+  const char* torch[] = {"training.exponential(path, 0.75)",
+                         "training.exponential(path, 0.75, correct_bias=False)",
+                         "training.window(path, 1)", "training.window(path, 2)"};
+  for (std::size_t i = 0; i < std::size(kinds); ++i) {
+    all.push_back(
+        {.name = std::string("average ") + kinds[i].first,
+         .torch = std::string("(lambda path: ") + torch[i] +
+                  ")(training.steps(lambda w: torch.optim.SGD(w, lr=0.037), x))",
+         .sources =
+             [](DType d) {
+               return std::vector{few_points(d), few_points(d), numbers(d, {0, 1, -2})};
+             },
+         .dtypes = kTrained,
+         .compute =
+             [average = kinds[i].second](const Tensors& x, const SessionOptions& options) {
+               return train_averages(average, x, options);
+             }});
+  }
+}
+
 }  // namespace
 
 std::vector<Function> optimizer_functions() {
@@ -331,6 +375,7 @@ std::vector<Function> optimizer_functions() {
   add_adam(all);
   add_roots(all);
   add_norms(all);
+  add_averages(all);
   return all;
 }
 

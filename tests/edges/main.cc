@@ -263,9 +263,9 @@ Json record_of(const Case& c, const std::vector<Tensor>& outputs) {
 
 std::vector<Function> all_functions() {
   std::vector<Function> all;
-  for (auto make :
-       {op_functions, row_functions, activation_functions, loss_functions, optimizer_functions,
-        schedule_functions, metric_functions, layer_functions, sequence_functions}) {
+  for (auto make : {op_functions, row_functions, activation_functions, loss_functions,
+                    optimizer_functions, schedule_functions, metric_functions, layer_functions,
+                    table_functions, sequence_functions}) {
     for (Function& function : make()) all.push_back(std::move(function));
   }
   return all;

@@ -58,6 +58,25 @@ def alone(make, x, **limits):
     return torch.stack([_alone(make, p, g, limits) for p, g in zip(x[0], x[1])])
 
 
+def exponential(path, decay, correct_bias=True):
+    """Averages of the parameters [points, steps]; before the first step, the parameters."""
+    average = torch.zeros_like(path[:, 0]) if correct_bias else path[:, 0]
+    averages = [path[:, 0]]
+    for t in range(1, path.shape[1]):
+        average = decay * average + (1 - decay) * path[:, t]
+        averages.append(average / (1 - decay**t) if correct_bias else average)
+    return torch.stack(averages, 1)
+
+
+def window(path, updates):
+    """The means of the last updates: all, or from updates + 1 to twice as many."""
+    averages = [path[:, 0]]
+    for t in range(1, path.shape[1]):
+        count = t if t < 2 * updates else updates + 1 + (t - 1 - updates) % updates
+        averages.append(path[:, t - count + 1:t + 1].mean(1))
+    return torch.stack(averages, 1)
+
+
 class Formula:
     """An optimizer: rule(parameter, gradient, number of the step, state, options)."""
 

@@ -177,6 +177,13 @@ TEST(VocabularyFile, IsRefusedWithItsLine) {
   EXPECT_THAT(error_of_head("begin none", "begin 0"), HasSubstr("f:4: id 0 is another special"));
 }
 
+TEST(VocabularyFile, AByteOrderMarkIsNoPartOfIt) {
+  const data::TestDirectory directory;
+  const std::string text = Vocabulary(counts_of("to be or not to be")).str();
+  const Vocabulary read = Vocabulary::load(directory.write("words", "\xef\xbb\xbf" + text));
+  EXPECT_EQ(read.str(), text);
+}
+
 // A flipped bit anywhere, or a file cut short anywhere, is found.
 TEST(VocabularyFile, DamageIsFound) {
   const std::string whole = Vocabulary(counts_of("to be or not to be")).str();

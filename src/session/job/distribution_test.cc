@@ -150,6 +150,8 @@ TEST(JobDistribution, WhatManyProcessesCannotKeepToIsRefusedByLine) {
     EXPECT_THAT(not_by_many("optimizer = { adamw = { learning_rate = 0.1 } }\n", mode),
                 AllOf(HasSubstr("job.toml:8: train.optimizer: is none of parameter servers"),
                       HasSubstr("sgd, adagrad, adam and ftrl alone")));
+    EXPECT_THAT(not_by_many("optimizer = { adam = { amsgrad = true } }\n", mode),
+                AllOf(HasSubstr("job.toml:8: train.optimizer: has amsgrad"), HasSubstr("hint")));
   }
   EXPECT_THAT(not_by_many("clip = { global_norm = 1 }\n", "synchronous"),
               AllOf(HasSubstr("job.toml:8: train.clip: would be of the sum"), HasSubstr("hint")));
@@ -166,6 +168,9 @@ TEST(JobDistribution, WhatManyProcessesKeepToIsTaken) {
                 "all_reduce")
           .check_distributed()
           .empty());
+  EXPECT_TRUE(whole_job("optimizer = { adam = { amsgrad = true } }\n", "all_reduce")
+                  .check_distributed()
+                  .empty());
   EXPECT_TRUE(whole_job(penalties, "synchronous").check_distributed().empty());
   for (const char* mode : {"asynchronous", "geo"}) {
     EXPECT_TRUE(whole_job(penalties + clip, mode).check_distributed().empty());

@@ -46,6 +46,14 @@ TEST(JobNode, KeepsLinesAndPaths) {
   EXPECT_EQ(layers.items[1].find("linear")->find("units")->integer, 10);
 }
 
+// Editors on Windows begin files with a byte order mark.
+TEST(JobNode, AByteOrderMarkIsNoPartOfTheText) {
+  const Node root = parse_toml(std::string("\xef\xbb\xbf") + kJob, "x.toml");
+  EXPECT_EQ(root.find("data")->find("batch")->integer, 32);
+  EXPECT_EQ(root.find("model")->find("layers")->where(), "x.toml:6");
+  EXPECT_TRUE(parse_toml("\xef\xbb\xbf", "x.toml").members.empty());
+}
+
 TEST(JobNode, SyntaxErrorsNameLineAndColumn) {
   EXPECT_THAT(error_of(ErrorKind::data, [] { parse_toml("[data]\ntrain = \"open\n", "x.toml"); }),
               HasSubstr("x.toml:2:"));
