@@ -1,10 +1,11 @@
-"""Compiles a program with each old name: exactly one warning, which shows the new name.
+"""Compiles functions with one old name each: exactly one warning, which shows the new name.
 
 Also one with each guard that is dropped at once.
 
 usage: check_warnings.py COMPILER FLAGS...
 """
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,8 +13,10 @@ import tempfile
 HEAD = """
 #include "trireme/trireme.h"
 using namespace trireme;
-void f(const Value& x, const Value& i, nn::Step& step, const data::Dataset& d, nn::RnnResult& r,
-       Program& program) {
+"""
+FUNCTION = """
+void f{}(const Value& x, const Value& i, nn::Step& step, const data::Dataset& d, nn::RnnResult& r,
+       Program& program) {{
 """
 
 # Code with an old name; the new name that the warning must show.
@@ -63,34 +66,55 @@ DROPPED = [
 
 
 def warnings(command, code):
+    """Compiles the code. Returns the texts of its warnings by line: {line: {place: text}}."""
     with tempfile.NamedTemporaryFile("w", suffix=".cc") as file:
-        file.write(HEAD + code + "\n}\n")
+        file.write(code)
         file.flush()
         run = subprocess.run(command + ["-fsyntax-only", file.name], capture_output=True, text=True)
+        name = file.name
     if run.returncode != 0:
-        sys.exit(f"This does not compile: {code}\n{run.stderr}")
-    # g++ repeats the warning of a data member at the same place.
-    return {line for line in run.stderr.splitlines() if "warning: " in line}, run.stderr
+        sys.exit(f"This does not compile:\n{run.stderr}")
+    found = {}
+    # A warning's text continues in notes. g++ repeats the warning of a data member at one place.
+    for text in re.split(r"^(?=\S+:\d+:\d+: warning: )", run.stderr, flags=re.MULTILINE)[1:]:
+        where = re.match(r"(\S+):(\d+):(\d+)", text)
+        line = int(where[2]) if where[1] == name else 0
+        found.setdefault(line, {}).setdefault(where[0], text)
+    return found
+
+
+def warnings_of_each(command, mistakes):
+    """The warnings of each mistake. All that stand in a function of their own are one program."""
+    code, lines, alone = HEAD, {}, []
+    for mistake, _ in mistakes:
+        if mistake.startswith("}"):
+            alone.append(mistake)
+            continue
+        code += FUNCTION.format(len(lines))
+        lines[mistake] = 1 + code.count("\n")
+        code += mistake + "\n}\n"
+    found = warnings(command, code)
+    result = {mistake: list(found.pop(line, {}).values()) for mistake, line in lines.items()}
+    if found:
+        sys.exit(f"warnings elsewhere: {found}")
+    for mistake in alone:
+        texts = warnings(command, HEAD + FUNCTION.format(0) + mistake + "\n}\n")
+        result[mistake] = [text for of_line in texts.values() for text in of_line.values()]
+    return result
 
 
 def main():
     command = sys.argv[1:] + ["-std=c++20", "-Wdeprecated-declarations"]
-    if warnings(command, "")[0]:
-        sys.exit("the public headers alone have warnings")
     wrong = 0
-    for code, new_name in OLD:
-        found, text = warnings(command, code)
+    found = warnings_of_each(command, OLD + DROPPED)
+    for code, word in OLD + DROPPED:
+        text = "".join(found[code])
         # clang does not print template arguments, where options have their new name.
-        shown = new_name in text or "which its declaration shows" in text and "clang" in command[0]
-        if len(found) == 1 and shown:
+        shown = word in text or "which its declaration shows" in text and "clang" in command[0]
+        if len(found[code]) == 1 and shown:
             continue
         wrong += 1
-        print(f"{code}\nexpected one warning with {new_name}, found {len(found)}:\n{text}")
-    for code, word in DROPPED:
-        found, text = warnings(command, code)
-        if len(found) != 1 or word not in text:
-            wrong += 1
-            print(f"{code}\nexpected one warning with {word}, found {len(found)}:\n{text}")
+        print(f"{code}\nexpected one warning with {word}, found {len(found[code])}:\n{text}")
     print(f"{len(OLD) + len(DROPPED) - wrong} of {len(OLD) + len(DROPPED)} mistakes have one warning")
     return 1 if wrong else 0
 
