@@ -5,6 +5,8 @@
 JOBS ?= $(shell nproc)
 # One more than processors: tests of jobs wait more than they compute.
 TEST_JOBS := $(shell expr $(JOBS) + 1)
+# Most tests of threads are tests of jobs.
+THREAD_TEST_JOBS := $(shell expr $(JOBS) + 3)
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 # One ccache for every checkout and preset: paths are relative to the checkout, and directories are
 # not hashed.
@@ -48,7 +50,7 @@ run-unit:
 run-system:
 	ctest --preset release -j $(TEST_JOBS)
 run-threads:
-	. tools/sanitizer_options.sh && ctest --preset tsan -j $(TEST_JOBS)
+	. tools/sanitizer_options.sh && ctest --preset tsan -j $(THREAD_TEST_JOBS)
 
 test-long:  ## every test in its long form and in every configuration; takes hours
 	tools/install-deps.sh --test
