@@ -76,7 +76,7 @@ Value cross_entropy_among(const Corrected& x) {
   const Value drawn = trireme::where(logical_not(x.hits), x.of_drawn, kMaskedLogit);
   const Value top = stop_gradient(maximum(x.of_label, reduce_max(drawn, {.axes = {1}})));
   const Value total = exp(x.of_label - top) + sum(exp(drawn - unsqueeze(top, 1)), {.axes = {1}});
-  return log(total) + top - x.of_label;
+  return log(total) + (top - x.of_label);
 }
 
 }  // namespace

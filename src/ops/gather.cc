@@ -70,6 +70,16 @@ void reference(const Reference& r) {
   });
 }
 
+// Indices beyond the end read the last row, so its gradient counts them. Those below 0 get none:
+// sequences use -1 for no row. segment_ids and check_indices are never beyond the end.
+Value rows_of_gradient(const Value& indices, const Value& x, std::int64_t axis) {
+  const ir::Op* producer = indices.get()->producer;
+  if (producer != nullptr &&
+      (producer->name() == "check_indices" || producer->name() == "segment_ids"))
+    return indices;
+  return minimum(indices, dim_size(x, {.axes = {axis}, .dtype = indices.dtype()}) - 1.0);
+}
+
 // scatter_add works on rows of axis 0, so the axes of the indices move to the front before it, and
 // the rows move back after it.
 void gradient(GradientContext& c) {
@@ -89,7 +99,8 @@ void gradient(GradientContext& c) {
                 permutation.begin() + axis + indices.rank());
     dy = transpose(dy, {.permutation = permutation});
   }
-  Value dx = scatter_add(indices, dy, {.rows = {x.dim(static_cast<int>(axis))}});
+  Value dx = scatter_add(rows_of_gradient(indices, x, axis), dy,
+                         {.rows = {x.dim(static_cast<int>(axis))}});
   if (axis > 0) {
     std::vector<std::int64_t> permutation(static_cast<std::size_t>(x.rank()));
     std::iota(permutation.begin(), permutation.end(), 0);
@@ -116,14 +127,14 @@ Op gather() {
   Op op("gather(x, indices; axis: int = 0, sparse_gradient: bool = false)");
   op.doc =
       "Rows of x along `axis` by integer index; the axes of `indices` replace the axis.\n"
-      "An index below 0 reads the first row, and one beyond the last row reads the last row.\n"
+      "An index below 0 reads the first row and gets no gradient.\n"
+      "One beyond the last row reads the last row.\n"
       "If there are no rows, the result is 0.\n"
       "To reject such indices, pass them through check_indices first, as nn::embedding does.\n"
       "`sparse_gradient` is allowed for axis 0 only.\n"
       "If all uses of a parameter x gather with it, the gradient of x holds only the gathered "
       "rows.\n"
-      "Its cost then depends on the number of gathered rows, not on the size of x.\n"
-      "Indices below 0 get no gradient in that case.";
+      "Its cost then depends on the number of gathered rows, not on the size of x.";
   op.traits = bits(Trait::view);
   op.type = type;
   op.row_wise = row_wise;

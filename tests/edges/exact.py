@@ -175,6 +175,13 @@ def tables(function, x, indices):
     return [torch.stack(results), torch.stack(gradients)]
 
 
+def gather(x, indices):
+    """Indices below 0 read the first row, without a gradient; those beyond the end the last."""
+    rows = x[indices.clamp(0, len(x) - 1)]
+    none = (indices < 0).reshape([-1] + [1] * (x.dim() - 1))
+    return torch.where(none, rows.detach(), rows)
+
+
 HIDDEN = (1, -0.5)  # hidden() in functions_tables.cc
 
 
