@@ -160,6 +160,8 @@ RULES = [
     ("optimizer lamb*", "result*", huge, "norms and squares overflow"),
     ("average *", "result*", any_of(not_finite, huge),
      "the difference of average and parameter overflows"),
+    ("nce", "result 1", lambda x, got, expected: math.isnan(got) and has_nan(x, got, expected),
+     "the gradient of the exact loss, which inference uses, is added times 0"),
     ("sampled_softmax", "result*",
      lambda x, got, expected: math.isnan(expected) and not math.isnan(got),
      "a label whose logit is -inf has an infinite loss, also if no other class is drawn"),
