@@ -5,7 +5,7 @@
 JOBS ?= $(shell nproc)
 # One more than processors: tests of jobs wait more than they compute.
 TEST_JOBS := $(shell expr $(JOBS) + 1)
-# Most tests of threads are tests of jobs.
+# Tests of threads wait even more.
 THREAD_TEST_JOBS := $(shell expr $(JOBS) + 3)
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 # One ccache for every checkout and preset: paths are relative to the checkout, and directories are

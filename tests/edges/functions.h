@@ -54,6 +54,9 @@ Source points(DType dtype);
 Source few_points(DType dtype);
 Source rows(DType dtype, std::size_t width);
 
+// The factors of results in a loss: 1, 1.5 and 2, in turns.
+Tensor weights(DType dtype, const std::vector<std::int64_t>& shape);
+
 // The elementwise ops of the catalog.
 std::vector<Function> op_functions();
 // Reductions, scans and sorting along the last axis, softmax, norms and normalization.

@@ -341,30 +341,24 @@ void add_norms(std::vector<Function>& all) {
             Lamb{.learning_rate = 0.037, .weight_decay = 0});
 }
 
+void add_average(std::vector<Function>& all, const std::string& name, const std::string& torch,
+                 const Average& average) {
+  add(all, name, "torch.optim.SGD(w, lr=0.037)", Sgd{.learning_rate = 0.037});
+  all.back().name = "average " + name;
+  all.back().torch = torch + "(" + all.back().torch + ")";
+  all.back().compute = [=](const Tensors& x, const SessionOptions& options) {
+    return train_averages(average, x, options);
+  };
+}
+
 void add_averages(std::vector<Function>& all) {
-  const std::pair<const char*, Average> kinds[] = {
-      {"exponential", Average::exponential(0.75)},
-      {"exponential, correct_bias=False", Average::exponential(0.75, false)},
-      {"window", Average::window(1)},
-      {"window of all", Average::window(2)}};
-  const char* torch[] = {"training.exponential(path, 0.75)",
-                         "training.exponential(path, 0.75, correct_bias=False)",
-                         "training.window(path, 1)", "training.window(path, 2)"};
-  for (std::size_t i = 0; i < std::size(kinds); ++i) {
-    all.push_back(
-        {.name = std::string("average ") + kinds[i].first,
-         .torch = std::string("(lambda path: ") + torch[i] +
-                  ")(training.steps(lambda w: torch.optim.SGD(w, lr=0.037), x))",
-         .sources =
-             [](DType d) {
-               return std::vector{few_points(d), few_points(d), numbers(d, {0, 1, -2})};
-             },
-         .dtypes = kTrained,
-         .compute =
-             [average = kinds[i].second](const Tensors& x, const SessionOptions& options) {
-               return train_averages(average, x, options);
-             }});
-  }
+  add_average(all, "exponential", "(lambda path: training.exponential(path, 0.75))",
+              Average::exponential(0.75));
+  add_average(all, "exponential without correction",
+              "(lambda path: training.exponential(path, 0.75, correct_bias=False))",
+              Average::exponential(0.75, false));
+  add_average(all, "window", "(lambda path: training.window(path, 1))", Average::window(1));
+  add_average(all, "window of all", "(lambda path: training.window(path, 2))", Average::window(2));
 }
 
 }  // namespace

@@ -14,15 +14,6 @@ namespace {
 using Tensors = std::vector<Tensor>;
 using OfSequences = std::function<Value(const Value& x)>;
 
-// Weights 1, 1.5 and 2, in turns.
-Tensor weights(DType dtype, const std::vector<std::int64_t>& shape) {
-  Tensor tensor(DType::f64, shape);
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    tensor.data<double>()[i] = 1 + 0.5 * static_cast<double>(i % 3);
-  }
-  return tensor.cast(dtype);
-}
-
 // exact.RECURRENT has the same numbers.
 void set_parameters(const Program& program, Session& session) {
   const std::pair<std::string_view, std::vector<double>> all[] = {

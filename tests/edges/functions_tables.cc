@@ -15,15 +15,6 @@ using Tensors = std::vector<Tensor>;
 // Creates parameters, of which the first is the table, and looks something up in it.
 using LookUp = std::function<Value(Program& program, DType dtype, const Value& index)>;
 
-// Weights 1, 1.5 and 2, in turns.
-Tensor weights(DType dtype, const std::vector<std::int64_t>& shape) {
-  Tensor tensor(DType::f64, shape);
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    tensor.data<double>()[i] = 1 + 0.5 * static_cast<double>(i % 3);
-  }
-  return tensor.cast(dtype);
-}
-
 void append(std::vector<double>& to, const Tensor& tensor) {
   const Tensor wide = tensor.cast(DType::f64);
   to.insert(to.end(), wide.data<double>(), wide.data<double>() + wide.elements());

@@ -158,4 +158,12 @@ Source points(DType dtype) { return numbers(dtype, points_of(dtype)); }
 Source few_points(DType dtype) { return numbers(dtype, few_points_of(dtype)); }
 Source rows(DType dtype, std::size_t width) { return {rows_of(dtype, width), true, dtype}; }
 
+Tensor weights(DType dtype, const std::vector<std::int64_t>& shape) {
+  Tensor tensor(DType::f64, shape);
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    tensor.data<double>()[i] = 1 + 0.5 * static_cast<double>(i % 3);
+  }
+  return tensor.cast(dtype);
+}
+
 }  // namespace trireme::edges
