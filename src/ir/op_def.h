@@ -75,6 +75,9 @@ class GradientContext {
   virtual bool needs_gradient(
       int operand) const = 0;  // false: the operand's gradient is not needed
   virtual void accumulate(int operand, trireme::Value gradient) = 0;  // adds to earlier gradients
+  // The same for an operand that only Programs compiled for training (or for inference) use. What
+  // the gradient passes through costs nothing in the others.
+  virtual void accumulate_when(bool training, int operand, trireme::Value gradient) = 0;
   // The same for a gradient that is zero except in some rows of axis 0: adds values[i] to the
   // gradient of row rows[i]. `rows` are integers; the shape of `values` is the shape of `rows`
   // followed by the shape of a row.

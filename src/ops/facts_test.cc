@@ -72,6 +72,7 @@ class Recorder final : public GradientContext {
   bool has_gradient(int) const override { return true; }
   bool needs_gradient(int) const override { return true; }
   void accumulate(int, Value gradient) override { given.push_back(gradient.get()); }
+  void accumulate_when(bool, int, Value gradient) override { given.push_back(gradient.get()); }
   void accumulate_rows(int, Value rows, Value values) override {
     given.push_back(rows.get());
     given.push_back(values.get());

@@ -151,7 +151,10 @@ class GradientChannelsFirst final : public GradientContext {
     }
     inner_.accumulate(i, gradient);
   }
-  // Rules of ops on images never call this.
+  // Rules of ops on images never call these.
+  void accumulate_when(bool training, int i, Value gradient) override {
+    inner_.accumulate_when(training, i, gradient);
+  }
   void accumulate_rows(int i, Value rows, Value values) override {
     inner_.accumulate_rows(i, rows, values);
   }

@@ -15,9 +15,8 @@ Op when_training() {
   op.type = same_type(Numbers::any);
   op.reference = pointwise_reference([](double training, double) { return training; });
   op.gradient = [](GradientContext& c) {
-    const Value g = c.gradient(), zero = filled_like(g, 0);
-    if (c.needs_gradient(0)) c.accumulate(0, when_training(g, zero));
-    if (c.needs_gradient(1)) c.accumulate(1, when_training(zero, g));
+    c.accumulate_when(true, 0, c.gradient());
+    c.accumulate_when(false, 1, c.gradient());
   };
   op.torch_reference = "x[0]";  // the suite evaluates in training mode
   op.samples = elementwise_samples(2);

@@ -1,6 +1,8 @@
 #include "transforms/autodiff.h"
 
+#include <array>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -13,7 +15,9 @@ namespace trireme::transforms {
 namespace {
 
 using ValueSet = std::unordered_set<const ir::Value*>;
-using GradientMap = std::unordered_map<const ir::Value*, trireme::Value>;
+
+// The Programs of which a gradient is part: see GradientContext::accumulate_when().
+enum class Mode : std::uint8_t { always, training, inference };
 
 // A row-sparse contribution to the gradient of a parameter: rows [n], values [n, row...].
 struct Rows {
@@ -21,18 +25,57 @@ struct Rows {
 };
 using RowsMap = std::unordered_map<const ir::Value*, std::vector<Rows>>;
 
-// The gradients accumulated so far. Values that are not keys of `by_rows` get dense gradients.
-struct Gradients {
-  GradientMap dense;
-  RowsMap by_rows;
-};
-
 // Returns a value of `type` with all elements equal to `number`, for code at `location`.
 ir::Value* make_filled(ir::Program& program, const ir::Type& type, double number,
                        const ir::Location& location) {
   const ir::Builder::LocationGuard guard(program.builder(), location);
   return program.builder().constant(type, number);
 }
+
+// The gradient of one value so far, by mode; parts may be empty.
+class Sum {
+ public:
+  void add(Mode mode, const trireme::Value& gradient) {
+    trireme::Value& part = parts_[static_cast<std::size_t>(mode)];
+    part = part ? part + gradient : gradient;
+  }
+
+  bool empty() const { return !parts_[0] && !parts_[1] && !parts_[2]; }
+
+  // The only mode that has a part, or `always`.
+  Mode mode() const {
+    if (part(Mode::always) || bool(part(Mode::training)) == bool(part(Mode::inference)))
+      return Mode::always;
+    return part(Mode::training) ? Mode::training : Mode::inference;
+  }
+
+  const trireme::Value& part(Mode mode) const { return parts_[static_cast<std::size_t>(mode)]; }
+
+  // The sum of all parts, of which there must be one, for `value`. It becomes the part `always`.
+  const trireme::Value& total(const ir::Value& value, const ir::Location& location) {
+    if (!part(Mode::training) && !part(Mode::inference) && part(Mode::always))
+      return part(Mode::always);
+    const ir::Builder::LocationGuard guard(value.program->builder(), location);
+    const auto in_mode = [&](Mode mode) {
+      const trireme::Value &always = part(Mode::always), &own = part(mode);
+      if (always && own) return always + own;
+      if (always || own) return always ? always : own;
+      return trireme::Value(make_filled(*value.program, value.type, 0.0, location));
+    };
+    const trireme::Value training = in_mode(Mode::training), inference = in_mode(Mode::inference);
+    parts_ = {when_training(training, inference), {}, {}};
+    return part(Mode::always);
+  }
+
+ private:
+  std::array<trireme::Value, 3> parts_;
+};
+
+// The gradients accumulated so far. Values that are not keys of `by_rows` get dense gradients.
+struct Gradients {
+  std::unordered_map<const ir::Value*, Sum> dense;
+  RowsMap by_rows;
+};
 
 // Converts row-sparse contributions to a dense gradient of `type`. Negative rows are ignored.
 trireme::Value to_dense(const trireme::Value& rows, const trireme::Value& values,
@@ -48,7 +91,16 @@ trireme::Value to_dense(const trireme::Value& rows, const trireme::Value& values
 class Context final : public ir::GradientContext {
  public:
   Context(const ir::Op& op, const ValueSet& wanted, Gradients& gradients)
-      : op_(op), wanted_(wanted), gradients_(gradients.dense), by_rows_(gradients.by_rows) {}
+      : op_(op), wanted_(wanted), gradients_(gradients.dense), by_rows_(gradients.by_rows) {
+    std::optional<Mode> mode;
+    for (const auto& result : op.results) {
+      const auto found = gradients_.find(result.get());
+      if (found == gradients_.end()) continue;
+      const Mode own = found->second.mode();
+      mode = mode && *mode != own ? Mode::always : own;
+    }
+    mode_ = mode.value_or(Mode::always);
+  }
 
   const ir::Op& op() const override { return op_; }
   trireme::Value operand(int i) const override {
@@ -57,12 +109,15 @@ class Context final : public ir::GradientContext {
   trireme::Value result(int i) const override { return trireme::Value(op_.result(i)); }
 
   trireme::Value gradient(int i) const override {
+    // The rule may be building a block: the gradient belongs outside of it.
+    const ir::Builder::BlockGuard guard(op_.parent->program->builder(), *op_.parent);
     const ir::Value* result = op_.result(i);
-    trireme::Value& gradient = gradients_[result];
-    if (!gradient) {
-      gradient = trireme::Value(make_filled(*result->program, result->type, 0.0, op_.location));
+    Sum& sum = gradients_[result];
+    if (sum.empty()) {
+      sum.add(mode_,
+              trireme::Value(make_filled(*result->program, result->type, 0.0, op_.location)));
     }
-    return gradient;
+    return mode_ == Mode::always ? sum.total(*result, op_.location) : sum.part(mode_);
   }
 
   bool has_gradient(int i) const override { return gradients_.contains(op_.result(i)); }
@@ -71,16 +126,11 @@ class Context final : public ir::GradientContext {
     return wanted_.contains(op_.operands[static_cast<std::size_t>(i)]);
   }
 
-  void accumulate(int i, trireme::Value gradient) override {
-    if (!needs_gradient(i)) return;
-    const ir::Value* operand = op_.operands[static_cast<std::size_t>(i)];
-    if (gradient.get()->type != operand->type) {
-      fail_internal(op_.name() + ": its gradient rule passes to operand " + std::to_string(i) +
-                    " a " + gradient.get()->type.str() + ", but the operand is " +
-                    operand->type.str());
-    }
-    trireme::Value& sum = gradients_[operand];
-    sum = sum ? sum + gradient : gradient;
+  void accumulate(int i, trireme::Value gradient) override { add(mode_, i, gradient); }
+
+  void accumulate_when(bool training, int i, trireme::Value gradient) override {
+    const Mode mode = training ? Mode::training : Mode::inference;
+    if (mode_ == Mode::always || mode_ == mode) add(mode, i, gradient);
   }
 
   void accumulate_rows(int i, trireme::Value rows, trireme::Value values) override {
@@ -89,12 +139,28 @@ class Context final : public ir::GradientContext {
     const auto found = by_rows_.find(operand);
     if (found == by_rows_.end()) {
       accumulate(i, to_dense(rows, values, operand->type));
-    } else {
-      found->second.push_back(as_list(rows, values));
+      return;
     }
+    if (mode_ != Mode::always) {
+      Sum sum;
+      sum.add(mode_, values);
+      values = sum.total(*values.get(), op_.location);
+    }
+    found->second.push_back(as_list(rows, values));
   }
 
  private:
+  void add(Mode mode, int i, const trireme::Value& gradient) {
+    if (!needs_gradient(i)) return;
+    const ir::Value* operand = op_.operands[static_cast<std::size_t>(i)];
+    if (gradient.get()->type != operand->type) {
+      fail_internal(op_.name() + ": its gradient rule passes to operand " + std::to_string(i) +
+                    " a " + gradient.get()->type.str() + ", but the operand is " +
+                    operand->type.str());
+    }
+    gradients_[operand].add(mode, gradient);
+  }
+
   static Rows as_list(trireme::Value rows, trireme::Value values) {
     const Dim count = product(rows.shape());
     Shape shape(values.shape().begin() + rows.rank(), values.shape().end());
@@ -105,8 +171,9 @@ class Context final : public ir::GradientContext {
 
   const ir::Op& op_;
   const ValueSet& wanted_;
-  GradientMap& gradients_;
+  std::unordered_map<const ir::Value*, Sum>& gradients_;
   RowsMap& by_rows_;
+  Mode mode_ = Mode::always;  // of all results
 };
 
 // Returns the float values that depend on a value in `wanted`.
@@ -203,7 +270,8 @@ Gradients differentiate(ir::Value* loss, const std::vector<ir::Value*>& wanted,
   for (const ir::Value* value : by_rows) gradients.by_rows[value];
   if (!depends.contains(loss)) return gradients;
   const ir::Location origin = loss->producer != nullptr ? loss->producer->location : ir::Location{};
-  gradients.dense[loss] = trireme::Value(make_filled(program, loss->type, 1.0, origin));
+  gradients.dense[loss].add(Mode::always,
+                            trireme::Value(make_filled(program, loss->type, 1.0, origin)));
   Assigns assigned;
   for (auto op = forward.rbegin(); op != forward.rend(); ++op) {
     const std::size_t first = program.main().ops.size();
@@ -226,24 +294,25 @@ Rows join(const std::vector<Rows>& parts) {
 }
 
 // Returns the gradient of `value` in one of the two forms, or zeros.
-Gradient collect(ir::Value* value, const Gradients& gradients, const ir::Location& origin) {
+Gradient collect(ir::Value* value, Gradients& gradients, const ir::Location& origin) {
   const auto dense = gradients.dense.find(value);
   const auto by_rows = gradients.by_rows.find(value);
   const bool has_rows = by_rows != gradients.by_rows.end() && !by_rows->second.empty();
   if (!has_rows) {
     return {dense != gradients.dense.end()
-                ? dense->second.get()
+                ? dense->second.total(*value, origin).get()
                 : make_filled(*value->program, value->type, 0.0, origin)};
   }
   const ir::Builder::LocationGuard guard(value->program->builder(),
                                          by_rows->second.front().rows.get()->producer->location);
   const Rows joined = join(by_rows->second);
   if (dense == gradients.dense.end()) return {joined.values.get(), joined.rows.get()};
-  return {(dense->second + to_dense(joined.rows, joined.values, value->type)).get()};
+  const trireme::Value sum = dense->second.total(*value, origin);
+  return {(sum + to_dense(joined.rows, joined.values, value->type)).get()};
 }
 
 std::vector<Gradient> collect_all(ir::Value* loss, const std::vector<ir::Value*>& wanted,
-                                  const Gradients& gradients) {
+                                  Gradients gradients) {
   const ir::Location origin = loss->producer != nullptr ? loss->producer->location : ir::Location{};
   std::vector<Gradient> result;
   for (ir::Value* value : wanted) result.push_back(collect(value, gradients, origin));
@@ -267,17 +336,17 @@ std::vector<ir::Value*> gradients_in(ir::Block& block,
   const std::vector<const ir::Op*> forward = ops_of(block);
   Gradients gradients;
   for (const auto& [value, gradient] : known) {
-    if (!depends.contains(value)) continue;
-    trireme::Value& sum = gradients.dense[value];
-    sum = sum ? sum + trireme::Value(gradient) : trireme::Value(gradient);
+    if (depends.contains(value)) gradients.dense[value].add(Mode::always, trireme::Value(gradient));
   }
   for (auto op = forward.rbegin(); op != forward.rend(); ++op) {
     differentiate(**op, depends, gradients);
   }
+  const ir::Location origin = block.ops.empty() ? ir::Location{} : block.ops.back()->location;
   std::vector<ir::Value*> result;
   for (const ir::Value* value : wanted) {
     const auto found = gradients.dense.find(value);
-    result.push_back(found == gradients.dense.end() ? nullptr : found->second.get());
+    result.push_back(found == gradients.dense.end() ? nullptr
+                                                    : found->second.total(*value, origin).get());
   }
   return result;
 }

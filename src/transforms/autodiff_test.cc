@@ -1,13 +1,20 @@
-// Tests of row-sparse gradients (when they are used, and that they equal the dense gradients) and
-// of parameters that are assigned. The conformance suite tests the gradients of all ops.
+// Tests of row-sparse gradients (when they are used, and that they equal the dense gradients), of
+// parameters that are assigned, and of values that depend on the mode. The conformance suite tests
+// the gradients of all ops.
 
 #include "transforms/autodiff.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "base/testing/error.h"
 #include "ops/reference.h"
+#include "transforms/specialise.h"
 #include "trireme/ops.h"
 
 namespace trireme::transforms {
@@ -140,6 +147,71 @@ TEST(GradientsOfAssignedParameters, AreRefusedIfTheyNeedTheOldValue) {
       ops::evaluate(program.ir(), {}, parameters, {of_shifted.get(), of_after.get()});
   EXPECT_EQ(values[0].data[0], 1);
   EXPECT_EQ(values[1].data[0], 18);
+}
+
+// --- when_training
+
+void add_ops_below(const ir::Value* value, std::set<std::string>& names) {
+  if (value->producer == nullptr) return;
+  names.insert(value->producer->name());
+  for (const ir::Value* operand : value->producer->operands) add_ops_below(operand, names);
+}
+
+// The ops that compute the gradient of `loss(w)` in one mode.
+std::set<std::string> ops_of_gradient(bool training,
+                                      const std::function<Value(const Value& w)>& loss) {
+  Program program;
+  const Value w = program.parameter("w", f64, {4});
+  const Value gradient(gradients(loss(w).get(), {w.get()})[0]);
+  const Value kept = gradient * 1.0;  // specialise() may remove the gradient's op
+  specialise(program.ir(), training);
+  std::set<std::string> names;
+  add_ops_below(kept.get(), names);
+  return names;
+}
+
+TEST(GradientsByMode, NeedOnlyTheOpsOfTheMode) {
+  const auto loss = [](const Value& w) {
+    const Value x = w * 3.0;
+    return sum(when_training(tanh(x), exp(x)) * w);
+  };
+  EXPECT_THAT(ops_of_gradient(true, loss),
+              testing::AllOf(testing::Contains("tanh"), testing::Not(testing::Contains("exp"))));
+  EXPECT_THAT(ops_of_gradient(false, loss),
+              testing::AllOf(testing::Contains("exp"), testing::Not(testing::Contains("tanh"))));
+  // One choice inside the branch of another.
+  const auto nested = [](const Value& w) {
+    const Value inner = when_training(tanh(w), exp(w));
+    return sum(when_training(inner * inner, sin(inner)));
+  };
+  EXPECT_THAT(ops_of_gradient(true, nested),
+              testing::AllOf(testing::Contains("tanh"), testing::Not(testing::Contains("exp")),
+                             testing::Not(testing::Contains("cos"))));
+  EXPECT_THAT(ops_of_gradient(false, nested),
+              testing::AllOf(testing::Contains("cos"), testing::Contains("exp"),
+                             testing::Not(testing::Contains("tanh"))));
+}
+
+// What is not chosen does not count, even if it is NaN or infinite.
+TEST(GradientsByMode, IgnoreTheOtherMode) {
+  Program program;
+  const Value w = program.parameter("w", f64, {3});
+  const Value x = w * 2.0;
+  const Value y = when_training(x * x, log(x)) + when_training(x, 1.0 / (x - x));
+  const Value gradient(gradients(sum(y).get(), {w.get()})[0]);
+  ops::RefTensors parameters;
+  parameters["w"] = filled({3}, {-1, 0, 3});
+  EXPECT_EQ(ops::evaluate(program.ir(), {}, parameters, {gradient.get()})[0].data,
+            (std::vector<double>{-6, 2, 26}));
+}
+
+TEST(GradientsByMode, OfRowsStaySparse) {
+  Lookups l;
+  const Value x = l.look_up(l.a);
+  const Gradient gradient = l.gradient_of(sum(when_training(x * x, exp(x))));
+  ASSERT_NE(gradient.rows, nullptr);
+  EXPECT_EQ(l.value(gradient.rows), (std::vector<double>{4, 1, 1, 0}));
+  EXPECT_EQ(l.value(gradient.values), (std::vector<double>{18, 20, 6, 8, 6, 8, 2, 4}));
 }
 
 }  // namespace

@@ -88,6 +88,26 @@ TEST(Control, ScanCarriesAndStacks) {
   }
 }
 
+// The gradients of the results differ by mode, and the gradient of a loop takes both.
+TEST(Control, ResultsAreChosenByTheMode) {
+  Program program;
+  const Value xs = program.input("xs", f32, {Dim(std::string_view("steps")), 3});
+  const Value x = program.input("x", f32, {3});
+  const ScanResult scanned = scan({x}, {xs}, [](const Values& h, const Values& row) {
+    const Value next = tanh(h[0] * row[0]);
+    return ScanStep{{next}, {next * 2.0}};
+  });
+  const auto [raised] = while_loop(
+      std::tuple{x}, [](const Value& h) { return sum(h) < 3.5; },
+      [](const Value& h) { return std::tuple{exp(h)}; });
+  const Value chosen = cond(sum(x) > 0.0, [&] { return tanh(x); }, [&] { return x * x; });
+  Value loss = 0.0 * sum(x);
+  for (const Value& y : {scanned.carried[0], scanned.outputs[0], raised, chosen}) {
+    loss = loss + total(when_training(y * 3.0, tanh(y)));
+  }
+  expect_gradients(program, {{"xs", numbers({4, 3}, 1)}, {"x", numbers({3}, 2)}}, loss, {xs, x});
+}
+
 TEST(Control, IfElseSplitsRowsAndMergesThemInOrder) {
   Program program;
   const Value x = program.input("x", f32, {batch, 2});
