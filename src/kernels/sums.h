@@ -41,13 +41,11 @@ void add_in_order(std::int64_t count, std::int64_t columns, const Line& line, T*
   }
 }
 
-// The same; f32 within the error above. `line(i)` returns a pointer to `columns` numbers, which do
-// not overlap with y.
-template <class T, class Line>
-void add_lines(std::int64_t count, std::int64_t columns, const Line& line, T* y) {
-  if (!std::is_same_v<T, float> || count <= kMaxAdditions) {
-    return add_in_order(count, columns, line, y);
-  }
+// add_lines() for more than kMaxAdditions lines of f32. A function of its own, because its totals
+// would slow down the many calls with few lines.
+template <class Line>
+[[gnu::noinline]] void add_in_blocks(std::int64_t count, std::int64_t columns, const Line& line,
+                                     float* y) {
   constexpr std::int64_t kWidth = 256;
   std::array<double, kWidth> totals;
   for (std::int64_t from = 0; from < columns; from += kWidth) {
@@ -61,9 +59,19 @@ void add_lines(std::int64_t count, std::int64_t columns, const Line& line, T* y)
       }
     }
     for (std::int64_t j = 0; j < width; ++j) {
-      y[from + j] = static_cast<T>(totals[static_cast<std::size_t>(j)]);
+      y[from + j] = static_cast<float>(totals[static_cast<std::size_t>(j)]);
     }
   }
+}
+
+// add_in_order(), but f32 within the error above. `line(i)` returns a pointer to `columns` numbers,
+// which do not overlap with y.
+template <class T, class Line>
+void add_lines(std::int64_t count, std::int64_t columns, const Line& line, T* y) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (count > kMaxAdditions) return add_in_blocks(count, columns, line, y);
+  }
+  add_in_order(count, columns, line, y);
 }
 
 }  // namespace trireme::kernels
