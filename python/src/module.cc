@@ -1,0 +1,12 @@
+// trireme._core: the C++ interface for the Python files of the package, which users import.
+
+#include "module.h"
+
+NB_MODULE(_core, m) {
+  using namespace trireme::python;
+  add_errors(m);
+  add_arrays(m);
+  add_program(m);
+  add_functions(m);
+  add_session(m);
+}

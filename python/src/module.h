@@ -1,0 +1,17 @@
+#pragma once
+
+// The parts of trireme._core; module.cc calls them in this order.
+
+#include <nanobind/nanobind.h>
+
+namespace trireme::python {
+
+namespace nb = nanobind;
+
+void add_errors(nb::module_& m);
+void add_arrays(nb::module_& m);
+void add_program(nb::module_& m);
+void add_functions(nb::module_& m);
+void add_session(nb::module_& m);
+
+}  // namespace trireme::python
