@@ -203,6 +203,29 @@ TEST_P(CompileTest, ParametersAreNotReplacedBeforeOthersReadThem) {
   }
 }
 
+// The expensive value is kept for the pass after the sum, so the parameter is read in another pass
+// than the one that replaces it.
+TEST_P(CompileTest, ParametersAreReadInAnEarlierPassThanReplaced) {
+  Program program("passes");
+  const Value w = program.parameter("w", f32, {3, 5});
+  const Value y = program.input("y", f32, {3, 5});
+  const Value kept = log1p_exp(w);
+  assign(w, tanh(maximum(y / sum(y, {.axes = {1}, .keep = true}), kept)));
+  CompiledAndReference runner(program, {w * 3.0}, options());
+  runner.check({}, *codegen_, 1e-5);
+}
+
+TEST_P(CompileTest, ProductsOfNoElementsCompile) {
+  for (const std::int64_t inner : {0, 1, 5}) {
+    Program program("empty products");
+    const Value x = program.input("x", f32, {1, 16, 0, inner});
+    const Value y = program.input("y", f32, {inner, 1}), z = program.input("z", f32, {inner, 17});
+    const Value rows = program.input("rows", f32, {batch, 0, inner});
+    CompiledAndReference runner(program, {matmul(x, y), matmul(rows, z)}, options());
+    runner.check({{"batch", 2}}, *codegen_, 1e-6);
+  }
+}
+
 TEST_P(CompileTest, ReductionsOfNoElementsCompile) {
   for (const Shape& shape : {Shape{8, 0}, Shape{0, 8}, Shape{3, 0, 2}, Shape{0}}) {
     Program program("empty");

@@ -138,10 +138,14 @@ bool KernelLowering::same_element(ExprId a, ExprId b) const {
   const kernel_ir::Expr& y = kernel_->expr(b);
   if (x.op != y.op || x.type != y.type || x.integer != y.integer) return false;
   if (x.index != y.index) return false;
+  const auto same = [&](ExprId p, ExprId q) {
+    return (p == kNoExpr) == (q == kNoExpr) && (p == kNoExpr || same_element(p, q));
+  };
+  // The Builder sorts operands of sums and products by number, which differs from pass to pass.
+  const bool commutes = x.op == kernel_ir::ExprOp::add || x.op == kernel_ir::ExprOp::mul;
+  if (commutes && same(x.args[0], y.args[1]) && same(x.args[1], y.args[0])) return true;
   for (int i = 0; i < 3; ++i) {
-    const ExprId p = x.args[i], q = y.args[i];
-    if ((p == kNoExpr) != (q == kNoExpr)) return false;
-    if (p != kNoExpr && !same_element(p, q)) return false;
+    if (!same(x.args[i], y.args[i])) return false;
   }
   return true;
 }

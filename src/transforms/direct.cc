@@ -100,6 +100,8 @@ ir::Value* last_two_swapped(ir::Builder& b, ir::Value* x) {
 }
 
 Replacement direct_product(ir::Builder& b, const ir::Op& op) {
+  const ir::Type& type = op.result()->type;
+  if (product(type.shape) == Dim(0)) return {{b.constant(type, 0)}};  // loops of no steps
   std::vector<ir::Value*> operands = op.operands;
   if (get_attribute<bool>(op.attributes, "transpose_a")) {
     operands[0] = last_two_swapped(b, operands[0]);
