@@ -221,7 +221,10 @@ TEST_P(CompileTest, ProductsOfNoElementsCompile) {
     const Value x = program.input("x", f32, {1, 16, 0, inner});
     const Value y = program.input("y", f32, {inner, 1}), z = program.input("z", f32, {inner, 17});
     const Value rows = program.input("rows", f32, {batch, 0, inner});
-    CompiledAndReference runner(program, {matmul(x, y), matmul(rows, z)}, options());
+    const Value image = program.input("image", f32, {0, 0, 9, 8});
+    const Value window = program.input("window", f32, {0, 0, 3, 3});
+    const Value none = tanh(conv2d(image, window, {.padding = {1, 1, 1, 1}}));
+    CompiledAndReference runner(program, {matmul(x, y), matmul(rows, z), none}, options());
     runner.check({{"batch", 2}}, *codegen_, 1e-6);
   }
 }

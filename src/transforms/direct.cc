@@ -100,8 +100,6 @@ ir::Value* last_two_swapped(ir::Builder& b, ir::Value* x) {
 }
 
 Replacement direct_product(ir::Builder& b, const ir::Op& op) {
-  const ir::Type& type = op.result()->type;
-  if (product(type.shape) == Dim(0)) return {{b.constant(type, 0)}};  // loops of no steps
   std::vector<ir::Value*> operands = op.operands;
   if (get_attribute<bool>(op.attributes, "transpose_a")) {
     operands[0] = last_two_swapped(b, operands[0]);
@@ -150,13 +148,16 @@ ir::Value* packed_columns(ir::Builder& b, ir::Value* weight) {
 
 void use_direct_kernels(ir::Program& program, const std::function<bool(const ir::Op&)>& wanted) {
   rewrite(program, [&](ir::Builder& b, ir::Op& op) -> Replacement {
-    if (op.name() == "conv2d" && wanted(op)) return direct_convolution(b, op);
-    if (op.name() == "conv2d_input_gradient" && wanted(op)) {
-      return direct_input_gradient(b, op);
+    const bool is_product = op.name() == "matmul", is_convolution = op.name() == "conv2d";
+    if (!is_product && !is_convolution && op.name() != "conv2d_input_gradient") return std::nullopt;
+    const ir::Type& type = op.result()->type;
+    if (product(type.shape) == Dim(0)) return {{b.constant(type, 0)}};  // no loops to generate
+    if (is_product) {
+      if (Replacement packed = packed_product(b, op)) return packed;
     }
-    if (op.name() != "matmul") return std::nullopt;
-    if (Replacement packed = packed_product(b, op)) return packed;
-    return wanted(op) ? direct_product(b, op) : std::nullopt;
+    if (!wanted(op)) return std::nullopt;
+    if (is_product) return direct_product(b, op);
+    return is_convolution ? direct_convolution(b, op) : direct_input_gradient(b, op);
   });
 }
 
