@@ -20,25 +20,20 @@ namespace trireme::python {
 namespace {
 
 using PyDims = std::vector<PyDim>;
+
+Value apply(const char* op, const PyOperand& a, const PyOperand& b) {
+  const SourceLocation where = caller();
+  return emit(op, {operand_of(a, where), operand_of(b, where)}, {}, where)[0];
+}
+
 // Adds a method that applies an op to a Value and another operand, and the same with the operands
 // exchanged if `swapped` has a name.
 void add_operator(nb::class_<Value>& type, const char* method, const char* swapped,
                   const char* op) {
-  type.def(
-      method,
-      [op](const Value& a, const PyOperand& b) {
-        const SourceLocation where = caller();
-        return emit(op, {Operand(a, where), operand_of(b, where)}, {}, where)[0];
-      },
-      nb::is_operator());
-  if (swapped == nullptr) return;
-  type.def(
-      swapped,
-      [op](const Value& a, const PyOperand& b) {
-        const SourceLocation where = caller();
-        return emit(op, {operand_of(b, where), Operand(a, where)}, {}, where)[0];
-      },
-      nb::is_operator());
+  const auto forward = [op](const Value& a, const PyOperand& b) { return apply(op, a, b); };
+  const auto backward = [op](const Value& a, const PyOperand& b) { return apply(op, b, a); };
+  type.def(method, forward, nb::is_operator());
+  if (swapped != nullptr) type.def(swapped, backward, nb::is_operator());
 }
 
 void add_value(nb::module_& m) {
