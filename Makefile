@@ -42,7 +42,8 @@ build-asan build-tsan: build-%:
 	cmake --preset $*
 	cmake --build --preset $* -j $(JOBS)
 build-release:
-	cmake --preset release -DTRIREME_UNITY=ON -DTRIREME_BUILD_TESTS=ON -DTRIREME_BUILD_EXAMPLES=ON
+	cmake --preset release -DTRIREME_UNITY=ON -DTRIREME_BUILD_TESTS=ON -DTRIREME_BUILD_EXAMPLES=ON \
+	  -DTRIREME_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/build/venv/bin/python
 	cmake --build --preset release -j $(JOBS)
 
 run-unit:

@@ -23,7 +23,7 @@ tests=(
   g++-aarch64-linux-gnu qemu-user etcd-server openssl
   debootstrap lintian dpkg-dev zsh fish mandoc
   slurm-wlm munge openmpi-bin mpich iproute2 iptables codespell
-  python3-jsonschema python3-numpy python3-sklearn python3-torch python3-venv
+  python3-jsonschema python3-numpy python3-sklearn python3-torch python3-venv python3-dev
 )
 
 bench=(libopenmpi-dev openmpi-bin)
@@ -55,7 +55,7 @@ done
 # What Debian lacks. Without it a few tests are skipped, and say so.
 finish() {
   if [ "${1:-}" = --test ]; then
-    for package in safetensors sacrebleu seqeval prometheus_client kubernetes_validate; do
+    for package in safetensors sacrebleu seqeval prometheus_client kubernetes_validate nanobind; do
       "$(dirname "$0")/python-env.sh" "$package" || true
     done
   fi

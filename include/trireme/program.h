@@ -112,6 +112,9 @@ class TRIREME_API Program {
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
   Program clone() const;
+  // Another handle to the Program of a value, which keeps it alive.
+  // Errors: usage, for an empty value.
+  static Program of(const Value& value);
 
   const std::string& name() const;
 

@@ -1,6 +1,8 @@
 // Errors of the library become exceptions of trireme/errors.py, one class for each kind.
 
 #include <exception>
+#include <regex>
+#include <string>
 
 #include "module.h"
 #include "trireme/error.h"
@@ -21,12 +23,19 @@ const char* class_of(ErrorKind kind) {
   return "InternalError";
 }
 
+// The message with the syntax of Python: "units=10" for "{.units = 10}".
+std::string as_python(const std::string& message) {
+  static const std::regex option(R"(\{\.([a-z_0-9]+) = ([^{}]*)\})");
+  static const std::regex scope("([A-Za-z])::([a-z])");
+  return std::regex_replace(std::regex_replace(message, option, "$1=$2"), scope, "$1.$2");
+}
+
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
     const nb::object type = nb::module_::import_("trireme.errors").attr(class_of(error.kind()));
-    PyErr_SetString(type.ptr(), error.what());
+    PyErr_SetString(type.ptr(), as_python(error.what()).c_str());
   }
 }
 

@@ -8,5 +8,10 @@ NB_MODULE(_core, m) {
   add_arrays(m);
   add_program(m);
   add_functions(m);
+  add_steps(m);
+  add_data(m);
   add_session(m);
+  add_training(m);
+  add_models(m);
+  add_losses(m);
 }

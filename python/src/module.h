@@ -12,6 +12,11 @@ void add_errors(nb::module_& m);
 void add_arrays(nb::module_& m);
 void add_program(nb::module_& m);
 void add_functions(nb::module_& m);
+void add_steps(nb::module_& m);
+void add_data(nb::module_& m);
 void add_session(nb::module_& m);
+void add_training(nb::module_& m);
+void add_models(nb::module_& m);
+void add_losses(nb::module_& m);
 
 }  // namespace trireme::python

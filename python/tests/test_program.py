@@ -1,6 +1,7 @@
 """Programs, ops and Sessions from Python."""
 
 import copy
+import gc
 import inspect
 import pickle
 import unittest
@@ -29,11 +30,32 @@ class Run(unittest.TestCase):
         self.assertEqual(y.dtype, tr.f32)
         np.testing.assert_allclose(self.run_one(y, self.a),
                                    np.tanh(self.a * 2 + 1) / 3 - 0.5**self.a, rtol=1e-6)
-        total = tr.ops.sum(self.x, axes=[1], keep=True)
+        total = tr.sum(self.x, 1, keepdims=True)
         self.assertEqual(total.shape, ("batch", 1))
         np.testing.assert_array_equal(self.run_one(total, self.a), self.a.sum(1, keepdims=True))
-        joined = tr.ops.concat([self.x, self.x], axis=0)
+        joined = tr.concat([self.x, self.x], axis=0)
         self.assertEqual(joined.shape, ("2*batch", 4))
+        chosen = tr.where(self.x > 2, self.x, -1)
+        np.testing.assert_array_equal(self.run_one(chosen, self.a), np.where(self.a > 2, self.a, -1))
+        same = tr.cast(self.x == 3.0, tr.f32)
+        np.testing.assert_array_equal(self.run_one(same, self.a), self.a == 3)
+
+    def test_a_value_keeps_its_program(self):
+        def build():
+            program = tr.Program("gone")
+            return program.input("x", tr.f32, ("batch",)) * 2
+
+        y = build()
+        gc.collect()
+        self.assertEqual(y.program.name, "gone")
+        result = tr.Session(y.program).run({"x": np.ones(3, "f4")}, y)
+        np.testing.assert_array_equal(result, [2, 2, 2])
+
+    def test_a_value_has_no_truth(self):
+        with self.assertRaisesRegex(tr.Error, "truth value"):
+            bool(self.x == 1)
+        self.assertEqual(len({self.x, self.program.find("x")}), 1)
+        self.assertIs(self.x, self.program.find("x"))
 
     def test_arrays_of_every_form(self):
         y = -self.x
@@ -58,7 +80,7 @@ class Run(unittest.TestCase):
             program = tr.Program()
             x = program.input("x", getattr(tr, name), ("n",))
             array = np.array([0, 1, 1], numpy_name)
-            result = tr.Session(program).run({"x": array}, [tr.ops.flip(x, axes=[0])])[0]
+            result = tr.Session(program).run({"x": array}, [tr.flip(x, axis=0)])[0]
             self.assertEqual(result.dtype, array.dtype)
             np.testing.assert_array_equal(result, array[::-1])
 

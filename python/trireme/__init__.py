@@ -1,9 +1,28 @@
-"""Trireme: deep learning on ragged, sparse and large data."""
+"""Trireme: deep learning on ragged, sparse and large data.
 
-from trireme import errors, ops
-from trireme._core import (DType, Program, Session, Value, bf16, boolean, f16, f32, f64, i32, i64,
-                           u8)
+    import trireme as tr
+
+    image = tr.Input((28, 28), name="image")
+    x = tr.nn.linear(tr.nn.flatten(image), 100, activation="relu")
+    model = tr.Model(image, tr.nn.linear(x, 10))
+    model.compile("adam", "cross_entropy", metrics=["accuracy"])
+    model.fit(images, labels, epochs=2)
+"""
+
+from trireme import (callbacks, data, datasets, errors, io, losses, metrics, nn, ops, optim,
+                     schedules, sequence)
+from trireme._core import (DType, Program, Session, Trainer, Value, bf16, boolean, f16, f32, f64,
+                           i32, i64, minimize, u8)
+from trireme.data import Dataset
 from trireme.errors import Error
+from trireme.inputs import Input
+from trireme.io import load_model, save_model
+from trireme.model import History, Model
+from trireme.ops import *  # noqa: F403
+from trireme.optim import Schedule
 
-__all__ = ["DType", "Error", "Program", "Session", "Value", "bf16", "boolean", "errors", "f16",
-           "f32", "f64", "i32", "i64", "ops", "u8"]
+__all__ = ["DType", "Dataset", "Error", "History", "Input", "Model", "Program", "Schedule",
+           "Session", "Trainer", "Value", "bf16", "boolean", "callbacks", "data", "datasets",
+           "errors", "f16", "f32", "f64", "i32", "i64", "io", "load_model", "losses", "metrics",
+           "minimize", "nn", "ops", "optim", "save_model", "schedules", "sequence", "u8",
+           *ops.__all__]

@@ -81,7 +81,7 @@ struct Parameter {
 // The layer of the ops that update parameters, and the scope of the optimizer's state.
 inline constexpr const char* kOptimizerLayer = "optimizer";
 
-class Program {
+class Program : public std::enable_shared_from_this<Program> {
  public:
   Program(std::string name, const OpSet& op_set);
   ~Program();

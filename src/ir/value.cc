@@ -36,6 +36,10 @@ Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program Program::clone() const { return Program(ir_->clone()); }
+Program Program::of(const Value& value) {
+  if (!value) throw Error(ErrorKind::usage, "an empty value belongs to no Program");
+  return Program(value.get()->program->shared_from_this());
+}
 const std::string& Program::name() const { return ir_->name; }
 std::string Program::str() const { return ir::print(*ir_); }
 

@@ -1,0 +1,74 @@
+// Saved models.
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <vector>
+
+#include "arguments.h"
+#include "arrays.h"
+#include "location.h"
+#include "module.h"
+#include "sessions.h"
+#include "trireme/saved_model.h"
+
+namespace trireme::python {
+
+namespace {
+
+void save(const Program& program, Session& session, nb::handle directory, const nb::kwargs& given) {
+  nb::dict all;
+  all.update(given);
+  all["directory"] = directory;
+  const Call call("save_model", all, caller());
+  SaveOptions options;
+  call.set("inputs", options.inputs);
+  call.set("outputs", options.outputs);
+  call.set("output_names", options.output_names);
+  call.set("labels", options.labels);
+  call.set("target", options.target);
+  save_model(program, session, call.get<std::string>("directory"), options);
+}
+
+nb::list predict(Model& model, const nb::dict& arrays) {
+  const Feeds feeds = feeds_of(arrays);
+  std::vector<Tensor> results;
+  {
+    const nb::gil_scoped_release unlocked;
+    results = model.predict(feeds);
+  }
+  nb::list list;
+  for (const Tensor& result : results) list.append(array_of(result));
+  return list;
+}
+
+}  // namespace
+
+void add_models(nb::module_& m) {
+  nb::class_<Model::Port>(m, "Port", "An input or output of a saved model.")
+      .def_ro("name", &Model::Port::name)
+      .def_ro("dtype", &Model::Port::dtype)
+      .def_prop_ro("shape", [](const Model::Port& port) { return to_python(port.shape); });
+  nb::class_<Model>(m, "SavedModel", "A saved model, ready to predict.")
+      .def_prop_ro("name", &Model::name)
+      .def_prop_ro("inputs", &Model::inputs)
+      .def_prop_ro("outputs", &Model::outputs)
+      .def_prop_ro("labels", &Model::labels)
+      .def("predict", predict, nb::arg("feeds"), "The outputs, in order.");
+  m.def("save_model", save, nb::arg("program"), nb::arg("session"), nb::arg("directory"),
+        nb::arg("options"));
+  m.def(
+      "load_model",
+      [](nb::handle directory, const nb::kwargs& given) {
+        nb::dict all;
+        all.update(given);
+        all["directory"] = directory;
+        const Call call("load_model", all, caller());
+        return load_model(call.get<std::string>("directory"), session_options(call));
+      },
+      nb::arg("directory"), nb::arg("options"));
+}
+
+}  // namespace trireme::python

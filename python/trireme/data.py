@@ -1,0 +1,74 @@
+"""Data sets from arrays, dicts, data frames and tensors of other libraries."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trireme._core import Batches, Column, Dataset, DType, Value
+from trireme._core import from_arrays as _from_arrays
+from trireme.errors import DataError, UsageError
+
+__all__ = ["Batches", "Column", "Dataset", "from_arrays"]
+
+_NUMPY = {"boolean": np.bool_, "u8": np.uint8, "i32": np.int32, "i64": np.int64,
+          "f32": np.float32, "f64": np.float64, "f16": np.float16}
+
+
+def from_arrays(columns: Mapping[str, Any], class_names: Sequence[str] = ()) -> Dataset:
+    """A data set of arrays whose axis 0 counts the examples. Arrays are shared, not copied, unless
+    they have to be made contiguous.
+
+    Raises:
+        UsageError: for arrays with different numbers of examples
+    """
+    arrays = {name: np.asarray(array) for name, array in columns.items()}
+    return _from_arrays(arrays, list(class_names))
+
+
+def as_array(data: Any) -> np.ndarray:
+    """A NumPy array of an array, a tensor, a list, or a data frame."""
+    for method in ("to_numpy", "numpy"):  # data frames of pandas and polars; tensors
+        if not isinstance(data, np.ndarray) and hasattr(data, method):
+            try:
+                return np.asarray(getattr(data, method)())
+            except (TypeError, RuntimeError):  # such as a tensor that needs detach()
+                break
+    if hasattr(data, "detach"):
+        return np.asarray(data.detach().cpu().numpy())
+    try:
+        array = np.asarray(data)
+    except ValueError as error:
+        raise DataError(f"the data are no array: {error}\n  hint   sequences of different lengths "
+                        "need an input with levels=1") from error
+    if array.dtype == object:
+        raise DataError("the data are objects, not numbers\n  hint   give an array of numbers")
+    return array
+
+
+def converted(array: np.ndarray, dtype: DType, what: str) -> np.ndarray:
+    """The array with the dtype of an input. Floats do not become integers."""
+    wanted = _NUMPY.get(dtype.name)
+    if wanted is None or array.dtype == wanted:
+        return array
+    integers = np.issubdtype(wanted, np.integer)
+    if integers and not (np.issubdtype(array.dtype, np.integer) or array.dtype == np.bool_):
+        raise UsageError(f"{what} has dtype {array.dtype}, and its input {dtype.name}\n"
+                         f"  hint   convert it: array.astype(\"{np.dtype(wanted).name}\")")
+    return array.astype(wanted)
+
+
+def column_of(data: Any, value: Value, what: str) -> np.ndarray:
+    """An array for an input. [n] becomes [n, 1] where the input asks for it, and the reverse."""
+    array = converted(as_array(data), value.dtype, what)
+    rank = len(value.shape)
+    if array.ndim == rank - 1 and rank > 1 and value.shape[-1] == 1:
+        return array[..., np.newaxis]
+    if array.ndim == rank + 1 and array.shape[-1] == 1:
+        return array[..., 0]
+    return array
+
+
+def is_frame(data: Any) -> bool:
+    """Whether it is a data frame of pandas or polars."""
+    return hasattr(data, "columns") and hasattr(data, "to_numpy") and hasattr(data, "__getitem__")

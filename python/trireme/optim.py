@@ -1,0 +1,18 @@
+"""Optimizers, and what modifies their updates."""
+
+from trireme._core import Optimizer, Schedule
+from trireme._made import optim as _made
+from trireme._made.optim import *  # noqa: F403
+from trireme._made.records import Average, Clip, Plateau
+from trireme.errors import UsageError
+
+__all__ = [*_made.__all__, "Average", "Clip", "Optimizer", "Plateau", "Schedule"]
+
+
+def by_name(name: str) -> Optimizer:
+    """An optimizer with its default options, by its name: "adam", "sgd"."""
+    names = {made.lower(): made for made in _made.__all__}
+    if name.lower() not in names:
+        raise UsageError(f'"{name}" is no optimizer\n  hint   one of {", ".join(sorted(names))}')
+    optimizer: Optimizer = getattr(_made, names[name.lower()])()
+    return optimizer
