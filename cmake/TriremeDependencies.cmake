@@ -31,8 +31,14 @@ find_package(PkgConfig REQUIRED)
 find_package(LLVM 19.1 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/llvm)
 add_library(trireme_llvm INTERFACE)
 target_include_directories(trireme_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
-target_link_directories(trireme_llvm INTERFACE ${LLVM_LIBRARY_DIRS})
-target_link_libraries(trireme_llvm INTERFACE LLVM-19)
+if(TRIREME_BUNDLE)
+  target_compile_definitions(trireme_llvm INTERFACE TRIREME_LLVM_FOR_TWO)
+  # By its path, because it is made of what the code generator needs (cmake/TriremeBundle.cmake).
+  target_link_libraries(trireme_llvm INTERFACE ${PROJECT_BINARY_DIR}/src/codegen/libtrireme_llvm.so)
+else()
+  target_link_directories(trireme_llvm INTERFACE ${LLVM_LIBRARY_DIRS})
+  target_link_libraries(trireme_llvm INTERFACE LLVM-19)
+endif()
 
 # Debian's dnnl-config.cmake asks for OpenCL's development files, which we do not use.
 find_library(DNNL_LIBRARY NAMES dnnl REQUIRED)

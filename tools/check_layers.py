@@ -58,7 +58,7 @@ PUBLIC_HEADERS = {
     "attention": "nn", "convolution": "nn", "functions": "nn", "loss": "nn", "models": "nn", "nn": "nn",
     "optimizer": "nn", "rnn": "nn", "sequence": "nn", "control": "nn", "recurrent": "nn",
     "structured": "nn", "decoding": "nn",
-    "c": "inference", "data": "data", "image": "data", "known_data": "data", "readers": "data", "sequence_metrics": "data", "text": "data",
+    "c": "inference", "gradients": "session", "data": "data", "image": "data", "known_data": "data", "readers": "data", "sequence_metrics": "data", "text": "data",
     "text_data": "data",
     "inference": "inference",
     "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "metrics": "session", "precision": "session", "saved_model": "session", "session": "session",

@@ -40,7 +40,8 @@ struct TRIREME_API Schedule {
     cosine,
     polynomial,
     one_cycle,
-    inverse_sqrt
+    inverse_sqrt,
+    adjustable
   };
   Kind kind = Kind::constant;
   double rate = 1e-3;      // at the start, or after the warm-up
@@ -52,6 +53,9 @@ struct TRIREME_API Schedule {
 
   Schedule(double constant = 1e-3) : rate(constant) {}  // NOLINT
 
+  // `rate` until Session::set_learning_rate() changes it. The parameter "optimizer.learning_rate",
+  // an f64 scalar, holds it.
+  static Schedule adjustable(double rate);
   // rate * factor^floor(step / every)
   static Schedule step_decay(double rate, std::int64_t every, double factor);
   // rate * factor^(number of milestones that are not above the step); milestones are increasing
@@ -76,7 +80,8 @@ struct TRIREME_API Schedule {
   Schedule on_plateau(Plateau plateau) const;
 
   bool is_constant() const { return kind == Kind::constant && warmup_steps == 0 && !plateau; }
-  double at(std::int64_t step) const;  // computed on the host, without the plateau's factor
+  // Computed on the host, without the plateau's factor; of adjustable(), the first rate.
+  double at(std::int64_t step) const;
 };
 
 // Limits on gradients, applied in this order before the optimizer uses them; 0 means none.
@@ -259,6 +264,13 @@ struct UpdateOptions {
   // l1 * sign(p) + l2 * p is added to gradients after clipping; the loss does not include it. A
   // parameter's settings multiply both by their weight_decay and add their own l1 and l2.
   double l1 = 0, l2 = 0;
+  // The name of these updates, if the Program has several, such as those of a generator and of a
+  // discriminator: letters, digits and _. RunOptions::update selects them. Their counters are
+  // "optimizer.NAME.step" and so on, their state "PARAMETER.NAME.adam_m" and so on.
+  std::string name = {};
+  // Patterns of the names of the parameters to update, where * matches any characters:
+  // "discriminator/*". Empty: all trainable parameters.
+  std::vector<std::string> parameters = {};
 };
 
 namespace nn {
@@ -276,7 +288,7 @@ struct Gradient {
 // "<name>.adam_m", "<name>.adam_v" and so on, and "optimizer.step" if the rule depends on the step.
 // Frozen parameters stay unchanged and have no state.
 // Errors: usage, for invalid options, options that do not support a row-sparse gradient, and a
-// Program that has updates already.
+// Program that has updates of this name already.
 TRIREME_API void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
                                const std::vector<Gradient>& gradients,
                                const UpdateOptions& options = {},

@@ -37,6 +37,9 @@ struct RunOptions {
   bool training = false;      // dropout is active, batch_norm uses the batch's statistics
   bool updates = false;       // parameters get the new values that minimize() computes
   bool check_finite = false;  // Error(numeric) names the first layer with NaN or infinity
+  // With `updates`, the names of the updates to apply (UpdateOptions::name), where "" is the one
+  // without a name. Empty: all.
+  std::vector<std::string> update = {};
 };
 
 // Resources that a Session has used so far.
@@ -76,6 +79,10 @@ class TRIREME_API Session {
  public:
   // Shares the Program, which may grow later, as in minimize().
   explicit Session(const Program& program, SessionOptions options = {});
+  // The same, but parameters that the Program of `other` has with the same name, dtype and shape are
+  // those of `other`: a change in one Session is seen by both. Both Sessions must not run, or set
+  // parameters, at the same time. `other` may be destroyed first.
+  Session(const Program& program, SessionOptions options, const Session& other);
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
@@ -97,6 +104,20 @@ class TRIREME_API Session {
   Tensor parameter(std::string_view name);
   // Errors: not_found; usage, if dtype or shape differ.
   void set_parameter(std::string_view name, const Tensor& value);
+
+  // From the next run on, updates leave the trainable parameters whose names match the pattern, and
+  // their optimizer state, as they are; * matches any characters. unfreeze() ends that, and has no
+  // effect on parameters that are frozen in the Program. Each set of frozen parameters is compiled
+  // once. Clip::global_norm still counts the gradients of frozen parameters.
+  // Errors: not_found, if no trainable parameter matches.
+  void freeze(std::string_view pattern);
+  void unfreeze(std::string_view pattern);
+
+  // The learning rate of the updates of this name, if it is a Schedule::adjustable(). The next run
+  // uses a new rate; nothing is compiled again.
+  // Errors: usage, if there is no such rate, or the new one is not a finite number of at least 0.
+  double learning_rate(std::string_view update = "");
+  void set_learning_rate(double rate, std::string_view update = "");
 
   // The number of runs so far. With the seed it determines the random numbers of the next run, so
   // setting it back repeats them.

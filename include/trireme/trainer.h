@@ -28,8 +28,12 @@ using ExchangeGradients = std::function<void(std::vector<ParameterGradient>&)>;
 
 // Appends the gradients of the loss with respect to all trainable parameters, and the optimizer's
 // updates, to the loss's Program. A run with RunOptions::updates is then one training step.
+//
+// A Program can have several updates with different names, each with its own loss, optimizer and
+// parameters (UpdateOptions::name, ::parameters). All gradients use the parameters from before the
+// step, also if one run applies several updates. Build all losses before the first minimize().
 // Errors: usage, if the loss is not a float scalar, no parameter is trainable, or the Program has
-// updates already.
+// updates of this name already; not_found, if no parameter matches a pattern.
 TRIREME_API void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& options = {},
                           const ExchangeGradients& exchange = {},
                           SourceLocation where = SourceLocation::current());

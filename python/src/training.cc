@@ -35,6 +35,8 @@ UpdateOptions update_options(const Call& call) {
   call.set("average", options.average);
   call.set("l1", options.l1);
   call.set("l2", options.l2);
+  call.set("name", options.name);
+  call.set("parameters", options.parameters);
   return options;
 }
 

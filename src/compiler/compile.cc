@@ -97,6 +97,9 @@ std::unique_ptr<ir::Program> optimized(const ir::Program& source,
                                        const std::vector<const ir::Value*>& fetches,
                                        const PassContext& context, Dump& dump) {
   std::unique_ptr<ir::Program> program = copy_for(source, fetches);
+  if (context.options.updates) {
+    transforms::select_updates(*program, context.options.selection);
+  }
   dump.program("start", *program);
   run_passes(optimization_passes(), *program, context, dump);
   return program;

@@ -9,13 +9,15 @@
 #include "codegen/codegen.h"
 #include "ir/program.h"
 #include "plan/plan.h"
+#include "transforms/select_updates.h"
 
 namespace trireme::compiler {
 
 struct CompileOptions {
   bool training = false;  // which operand when_training returns
   bool updates = false;   // run the `assign` ops; if false, parameters are only read
-  bool fuse = true;       // if false, every op is a separate kernel, for checks
+  transforms::UpdateSelection selection = {};  // which of them
+  bool fuse = true;  // if false, every op is a separate kernel, for checks
   // If false, convolutions and matrix products become generated kernels too, so that the Plan calls
   // no library for them.
   bool libraries = true;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -79,6 +80,7 @@ struct Parameter {
 };
 
 // The layer of the ops that update parameters, and the scope of the optimizer's state.
+// Those of updates that are called "d" have the layer "optimizer.d".
 inline constexpr const char* kOptimizerLayer = "optimizer";
 
 class Program : public std::enable_shared_from_this<Program> {
@@ -90,9 +92,9 @@ class Program : public std::enable_shared_from_this<Program> {
   std::unique_ptr<Program> clone() const;
 
   std::string name;
-  // Where the updates of an optimizer were added: "at FILE:LINE". Empty if there are none or they
-  // were parsed. Not part of the text.
-  std::string updates_at;
+  // Where the updates of an optimizer were added, "at FILE:LINE", by their names. Those of a parsed
+  // Program are missing. Not part of the text.
+  std::map<std::string, std::string, std::less<>> updates_at;
   const OpSet& op_set() const { return *op_set_; }
   Block& main() { return main_; }
   const Block& main() const { return main_; }
@@ -147,9 +149,13 @@ class Program : public std::enable_shared_from_this<Program> {
   std::unique_ptr<Builder> builder_;
 };
 
-// Where the updates of trainable parameters come from: "at FILE:LINE" or "in its text". Empty if
-// there are none.
-std::string place_of_updates(const Program& program);
+// The name of the updates that an op belongs to, "" for those without a name. Empty for other ops.
+std::optional<std::string> name_of_update(const Op& op);
+// The names of all updates of trainable parameters.
+std::set<std::string> names_of_updates(const Program& program);
+// Where the updates of this name come from: "at FILE:LINE" or "in its text". Empty if there are
+// none.
+std::string place_of_updates(const Program& program, std::string_view name);
 
 bool same(const Attribute& a, const Attribute& b);  // kind and value; NaN equals NaN
 bool same(const Attributes& a, const Attributes& b);

@@ -71,14 +71,31 @@ void check(const ParameterSettings& settings) {
   }
 }
 
-std::string place_of_updates(const Program& program) {
-  if (!program.updates_at.empty()) return program.updates_at;
+std::optional<std::string> name_of_update(const Op& op) {
+  const std::string_view first =
+      std::string_view(op.location.layer).substr(0, op.location.layer.find('/'));
+  constexpr std::string_view kUpdates = kOptimizerLayer;
+  if (!first.starts_with(kUpdates)) return std::nullopt;
+  if (first.size() == kUpdates.size()) return "";
+  if (first[kUpdates.size()] != '.') return std::nullopt;
+  return std::string(first.substr(kUpdates.size() + 1));
+}
+
+std::set<std::string> names_of_updates(const Program& program) {
+  std::set<std::string> names;
+  for (const auto& [name, place] : program.updates_at) names.insert(name);
   for (const auto& op : program.main().ops) {
-    if (op->has(Trait::side_effect) && op->location.layer.starts_with(kOptimizerLayer)) {
-      return "in its text";
-    }
+    if (!op->has(Trait::side_effect)) continue;
+    if (std::optional<std::string> name = name_of_update(*op)) names.insert(*std::move(name));
   }
-  return "";
+  return names;
+}
+
+std::string place_of_updates(const Program& program, std::string_view name) {
+  if (const auto found = program.updates_at.find(name); found != program.updates_at.end()) {
+    return found->second;
+  }
+  return names_of_updates(program).contains(std::string(name)) ? "in its text" : "";
 }
 
 bool matches(std::string_view pattern, std::string_view text) {
@@ -119,8 +136,9 @@ namespace {
 
 int Program::configure(std::string_view pattern, const ParameterSettings& settings) {
   ir::check(settings);
-  if (const std::string place = ir::place_of_updates(*ir_); !place.empty()) {
-    fail_usage("configure: the updates of the parameters were made before, " + place +
+  if (const std::set<std::string> names = ir::names_of_updates(*ir_); !names.empty()) {
+    fail_usage("configure: the updates of the parameters were made before, " +
+               ir::place_of_updates(*ir_, *names.begin()) +
                "\n  hint   call configure() before minimize() or the Trainer");
   }
   int count = 0;

@@ -1,5 +1,7 @@
 #include "trireme/optimizer.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -126,11 +128,19 @@ void apply_updates(const Optimizer& optimizer, const std::vector<Value>& paramet
   apply_updates(optimizer, parameters, dense, options, where);
 }
 
-void require_no_updates(const ir::Program& program) {
-  const std::string place = ir::place_of_updates(program);
+void require_no_updates(const ir::Program& program, const std::string& name) {
+  const auto is_valid = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  if (!std::all_of(name.begin(), name.end(), is_valid)) {
+    fail_usage("minimize: \"" + name +
+               "\" is no name for updates\n  hint   use letters, digits and _");
+  }
+  const std::string place = ir::place_of_updates(program, name);
   if (place.empty()) return;
-  fail_usage("minimize: the Program \"" + program.name + "\" has updates already, made " + place +
-             "\n  hint   minimize the sum of the losses once, or build a second Program");
+  const std::string which = name.empty() ? "updates" : "updates \"" + name + "\"";
+  fail_usage("minimize: the Program \"" + program.name + "\" has " + which + " already, made " +
+             place +
+             "\n  hint   give each a name, minimize(loss, optimizer, {.name = \"d\"}), or minimize "
+             "the sum of the losses once");
 }
 
 void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
@@ -142,15 +152,16 @@ void apply_updates(const Optimizer& optimizer, const std::vector<Value>& paramet
   }
   check(options);
   ir::Program& program = *parameters.front().get()->program;
-  require_no_updates(program);
+  require_no_updates(program, options.name);
   const ir::Location call = program.builder().locate(where);
-  program.updates_at = "at " + call.file + ":" + std::to_string(call.line);
-  const ir::Builder::LayerGuard scope(program.builder(), kLayer);
+  program.updates_at[options.name] = "at " + call.file + ":" + std::to_string(call.line);
+  const std::string layer = kLayer + (options.name.empty() ? "" : "." + options.name);
+  const ir::Builder::LayerGuard scope(program.builder(), layer);
   std::visit(
       [&](const auto& rule) {
         using Rule = std::decay_t<decltype(rule)>;
         check(rule);
-        ir::Location location{"", 0, kLayer};
+        ir::Location location{"", 0, layer};
         const ir::Builder::LocationGuard at(program.builder(), location);
         const Updates updates(program, rule.learning_rate, options, counts_steps<Rule>);
         std::vector<Slot> slots;
@@ -164,7 +175,7 @@ void apply_updates(const Optimizer& optimizer, const std::vector<Value>& paramet
         clip(slots, rule.clip);
         for (Slot& slot : slots) {
           const ir::Location& declared = program.parameter_of(slot.parameter.get()).location;
-          location = {declared.file, declared.line, kLayer + ("/" + declared.layer)};
+          location = {declared.file, declared.line, layer + "/" + declared.layer};
           add_penalty(rule, options, slot);
           update(rule, updates, slot);
         }

@@ -87,6 +87,12 @@ Schedule Schedule::inverse_sqrt(double peak, std::int64_t steps) {
   return schedule;
 }
 
+Schedule Schedule::adjustable(double rate) {
+  Schedule schedule(rate);
+  schedule.kind = Kind::adjustable;
+  return schedule;
+}
+
 Schedule Schedule::on_plateau(Plateau plateau) const {
   plateau.least.apply_to(plateau.min_factor);
   if (!(plateau.factor > 0 && plateau.factor < 1)) {
@@ -134,7 +140,8 @@ double Schedule::at(std::int64_t step) const {
   const auto s = static_cast<double>(step - warmup_steps);
   const auto n = static_cast<double>(steps);
   switch (kind) {
-    case Kind::constant: return rate;
+    case Kind::constant:
+    case Kind::adjustable: return rate;
     case Kind::step_decay: return rate * std::pow(factor, std::floor(s / n));
     case Kind::multi_step: {
       const auto passed =
@@ -183,7 +190,7 @@ Value multi_step(const Schedule& schedule, const Value& s) {
 
 }  // namespace
 
-Value rate_at(const Schedule& schedule, const Value& step) {
+Value rate_at(const Schedule& schedule, const Value& step, const std::string& prefix) {
   using Kind = Schedule::Kind;
   const double rate = schedule.rate, last = schedule.last;
   const Value s = maximum(step - static_cast<double>(schedule.warmup_steps), 0.0);
@@ -191,6 +198,11 @@ Value rate_at(const Schedule& schedule, const Value& step) {
   Value result;
   switch (schedule.kind) {
     case Kind::constant: result = s * 0.0 + rate; break;
+    case Kind::adjustable:
+      result = Value(step.get()->program->add_parameter(
+          prefix + "learning_rate", ir::Type{DType::f64, {}, ""}, constant(rate),
+          /*trainable=*/false, ir::Location{"", 0, ir::kOptimizerLayer}));
+      break;
     case Kind::step_decay: result = pow(schedule.factor, floor(s / n)) * rate; break;
     case Kind::exponential: result = pow(schedule.factor, s) * rate; break;
     case Kind::cosine: result = half_cosine(rate, last, s / n); break;
@@ -203,6 +215,7 @@ Value rate_at(const Schedule& schedule, const Value& step) {
   }
   if (schedule.warmup_steps == 0) return result;
   const auto warmup = static_cast<double>(schedule.warmup_steps);
+  if (schedule.kind == Kind::adjustable) return result * minimum((step + 1.0) / warmup, 1.0);
   return trireme::where(step < warmup, (step + 1.0) * (rate / warmup), result);
 }
 

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <string>
+
 #include "trireme/ops.h"
 #include "trireme/optimizer.h"
 
 namespace trireme::nn {
 
-// Returns the learning rate as a value of the Program, from the step, an f64 scalar.
-Value rate_at(const Schedule& schedule, const Value& step);
+// Returns the learning rate as a value of the Program, from the step, an f64 scalar. `prefix` is
+// that of the names of state: "optimizer.".
+Value rate_at(const Schedule& schedule, const Value& step,
+              const std::string& prefix = "optimizer.");
 
 // The state of a plateau schedule. Each is an f64 scalar parameter of this name.
 inline constexpr const char* kPlateauFactor = "optimizer.plateau_factor";  // 1 at first

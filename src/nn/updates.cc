@@ -17,7 +17,7 @@ Updates::Updates(ir::Program& program, const Schedule& schedule, const UpdateOpt
 }
 
 Value Updates::counter(const char* name, DType dtype) const {
-  return Value(program_.add_parameter(std::string("optimizer.") + name, ir::Type{dtype, {}, ""},
+  return Value(program_.add_parameter(update_prefix(options_.name) + name, ir::Type{dtype, {}, ""},
                                       zeros(), /*trainable=*/false,
                                       ir::Location{"", 0, ir::kOptimizerLayer}));
 }
@@ -39,8 +39,16 @@ void Updates::count_updates() {
   const Value updates = counter("step");
   const Value next = updates + 1.0;
   number_ = cast(next, {.dtype = f64});
-  if (!schedule_.is_constant()) rate_ = rate_at(schedule_, number_ - 1.0);
-  if (schedule_.plateau) rate_ = rate_ * plateau_factor(program_);
+  if (!schedule_.is_constant()) {
+    rate_ = rate_at(schedule_, number_ - 1.0, update_prefix(options_.name));
+  }
+  if (schedule_.plateau) {
+    if (!options_.name.empty()) {
+      fail_usage("minimize: the updates \"" + options_.name +
+                 "\" have a schedule on_plateau, which only updates without a name can have");
+    }
+    rate_ = rate_ * plateau_factor(program_);
+  }
   set(updates, next);
 }
 
@@ -65,9 +73,10 @@ Value Updates::decayed(const Slot& slot, double weight_decay) const {
 
 Value Updates::state(const Slot& slot, const char* suffix, double initial) const {
   const ir::Parameter& parameter = program_.parameter_of(slot.parameter.get());
-  const Value state(program_.add_parameter(parameter.name() + "." + suffix, parameter.value->type,
-                                           constant(initial), /*trainable=*/false,
-                                           parameter.location));
+  const std::string prefix = options_.name.empty() ? "." : "." + options_.name + ".";
+  const Value state(program_.add_parameter(parameter.name() + prefix + suffix,
+                                           parameter.value->type, constant(initial),
+                                           /*trainable=*/false, parameter.location));
   return slot.rows ? gather(state, slot.rows) : state;
 }
 
@@ -129,6 +138,10 @@ void Updates::average_in_windows(const Slot& slot, const Value& next) const {
 
 Value Updates::as(const Value& scalar, const Value& like) {
   return scalar.dtype() == like.dtype() ? scalar : cast(scalar, {.dtype = like.dtype()});
+}
+
+std::string update_prefix(const std::string& name) {
+  return std::string(ir::kOptimizerLayer) + (name.empty() ? "." : "." + name + ".");
 }
 
 Value zero_like(const Value& x) {

@@ -66,8 +66,11 @@ class Updates {
   Value number_, rate_;  // f64 scalars: powers of numbers near 1 need the precision
 };
 
-// Error(usage) if the Program has updates of an optimizer already.
-void require_no_updates(const ir::Program& program);
+// Error(usage) if the name is invalid or the Program has updates of this name already.
+void require_no_updates(const ir::Program& program, const std::string& name);
+
+// "optimizer.", or "optimizer.NAME." of updates with a name: before the names of counters.
+std::string update_prefix(const std::string& name);
 
 Value zero_like(const Value& x);
 // keep * mean + (1 - keep) * x, and the same of x^2

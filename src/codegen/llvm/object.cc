@@ -1,5 +1,6 @@
 #include "codegen/llvm/object.h"
 
+#include <llvm-c/Target.h>
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -29,10 +30,21 @@ namespace {
 void initialize_llvm() {
   static std::once_flag once;
   std::call_once(once, [] {
+#ifdef TRIREME_LLVM_FOR_TWO  // a wheel has LLVM for these alone
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+#else
     llvm::InitializeAllTargetInfos();
     llvm::InitializeAllTargets();
     llvm::InitializeAllTargetMCs();
     llvm::InitializeAllAsmPrinters();
+#endif
   });
 }
 

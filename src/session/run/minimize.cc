@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "ir/program.h"
 #include "nn/updates.h"
+#include "session/run/gradients.h"
 #include "transforms/autodiff.h"
 #include "trireme/ops.h"
 #include "trireme/trainer.h"
@@ -44,17 +45,36 @@ void move_early(ir::Block& block, std::size_t first) {
   }
 }
 
-std::vector<ParameterGradient> differentiate(Value loss) {
-  ir::Program& program = *loss.get()->program;
+// The trainable parameters that match a pattern, all if there are no patterns, in the order of the
+// Program.
+std::vector<ir::Value*> wanted_parameters(const ir::Program& program,
+                                          const std::vector<std::string>& patterns) {
+  std::vector<bool> used(patterns.size());
   std::vector<ir::Value*> wanted;
   for (const auto& parameter : program.parameters()) {
-    if (parameter->trainable && !parameter->settings.frozen)
-      wanted.push_back(parameter->value.get());
+    if (!parameter->trainable) continue;
+    bool matches = patterns.empty();
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      if (!ir::matches(patterns[i], parameter->name())) continue;
+      matches = used[i] = true;
+    }
+    if (matches && !parameter->settings.frozen) wanted.push_back(parameter->value.get());
+  }
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    if (used[i]) continue;
+    fail(ErrorKind::not_found, fmt::format("minimize: no trainable parameter of {} matches \"{}\"",
+                                           program.name, patterns[i]));
   }
   if (wanted.empty()) {
     fail_usage(
         fmt::format("minimize: {} has no trainable parameter that is not frozen", program.name));
   }
+  return wanted;
+}
+
+std::vector<ParameterGradient> differentiate(Value loss, const std::vector<std::string>& patterns) {
+  const std::vector<ir::Value*> wanted = wanted_parameters(*loss.get()->program, patterns);
+  const UpdatesLast moved(loss);
   std::vector<ParameterGradient> result;
   for (const auto& found : transforms::gradients_by_rows(loss.get(), wanted)) {
     result.push_back({Value(wanted[result.size()]), {Value(found.values), Value(found.rows)}});
@@ -85,8 +105,8 @@ void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& given
   if (options.accumulate > 1 && !options.accumulate_weight && !exchange) {
     options.accumulate_weight = number_of_losses(loss);
   }
-  nn::require_no_updates(*loss.get()->program);
-  std::vector<ParameterGradient> all = differentiate(loss);
+  nn::require_no_updates(*loss.get()->program, options.name);
+  std::vector<ParameterGradient> all = differentiate(loss, options.parameters);
   if (exchange) {
     ir::Block& main = loss.get()->program->main();
     const std::size_t first = main.ops.size();

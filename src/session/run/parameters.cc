@@ -9,7 +9,27 @@
 
 namespace trireme {
 
+void ParameterStore::share(std::shared_ptr<ParameterStore> store,
+                           std::shared_ptr<const ir::Program> program) {
+  other_ = std::move(store);
+  other_program_ = std::move(program);
+}
+
+const ir::Parameter* ParameterStore::shared(const ir::Parameter& parameter) const {
+  if (other_ == nullptr) return nullptr;
+  const ir::Parameter* found = other_program_->find_parameter(parameter.name());
+  const bool same = found != nullptr && found->value->type.dtype == parameter.value->type.dtype &&
+                    found->value->type.shape == parameter.value->type.shape;
+  return same ? found : nullptr;
+}
+
+void ParameterStore::changed() {
+  ++version_;
+  if (other_ != nullptr) other_->changed();
+}
+
 Tensor& ParameterStore::get(const ir::Parameter& parameter) {
+  if (const ir::Parameter* other = shared(parameter)) return other_->get(*other);
   const auto found = values_.find(parameter.name());
   if (found != values_.end()) return found->second;
   count(parameter.value->type);
@@ -17,7 +37,7 @@ Tensor& ParameterStore::get(const ir::Parameter& parameter) {
 }
 
 void ParameterStore::count(const ir::Type& type) const {
-  if (limits_ != nullptr) limits_->allocate(type.dtype, evaluate(type.shape, {}));
+  limits_->allocate(type.dtype, evaluate(type.shape, {}));
 }
 
 void ParameterStore::set(const ir::Parameter& parameter, const Tensor& value) {
@@ -27,6 +47,7 @@ void ParameterStore::set(const ir::Parameter& parameter, const Tensor& value) {
                            type.str(), value.type_str()));
   }
   changed();
+  if (const ir::Parameter* other = shared(parameter)) return other_->set(*other, value);
   const auto found = values_.find(parameter.name());
   if (found == values_.end()) {
     count(type);

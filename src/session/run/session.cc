@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "base/error.h"
 #include "base/feeds.h"
@@ -34,6 +36,7 @@ std::string environment(const char* name) {
 struct Entry {
   std::vector<Value> fetches;
   RunOptions mode;
+  std::set<std::string> frozen;
   std::size_t program_ops = 0;  // a Program that has grown since may have new updates to run
   std::shared_ptr<const plan::Plan> plan;
   std::unique_ptr<runtime::Executor> executor;
@@ -49,6 +52,19 @@ struct Entry {
   SymbolSizes last_sizes;
 };
 
+// The names of updates must exist.
+void check_update(const ir::Program& program, const RunOptions& mode) {
+  if (mode.update.empty()) return;
+  if (!mode.updates) fail_usage("run: RunOptions::update needs updates = true");
+  const std::set<std::string> names = ir::names_of_updates(program);
+  for (const std::string& name : mode.update) {
+    if (names.contains(name)) continue;
+    fail_usage(
+        fmt::format("run: the Program {} has no updates \"{}\"; it has {}", program.name, name,
+                    names.empty() ? "none" : fmt::format("\"{}\"", fmt::join(names, "\", \""))));
+  }
+}
+
 void check_precision(Precision precision, const RunOptions& mode) {
   if (precision != Precision::f16 || !mode.updates) return;
   fail_usage(
@@ -57,7 +73,8 @@ void check_precision(Precision precision, const RunOptions& mode) {
 }
 
 bool same_mode(const RunOptions& a, const RunOptions& b) {
-  return a.training == b.training && a.updates == b.updates && a.check_finite == b.check_finite;
+  return a.training == b.training && a.updates == b.updates && a.check_finite == b.check_finite &&
+         a.update == b.update;
 }
 
 SymbolSizes sizes_of(const ir::Program& program, const Feeds& feeds) {
@@ -98,8 +115,11 @@ struct Session::State {
       : options(std::move(options)),
         shared(program.shared_ir()),
         program(*shared),
-        limits(this->options.max_bytes, this->options.max_operations),
-        parameters(this->options.seed, &limits) {
+        counted(std::make_shared<runtime::Limits>(this->options.max_bytes,
+                                                  this->options.max_operations)),
+        limits(*counted),
+        store(std::make_shared<ParameterStore>(this->options.seed, counted)),
+        parameters(*store) {
     if (this->options.profile.empty()) this->options.profile = environment("TRIREME_PROFILE");
     cpu = device::make_cpu_device(this->options.threads);
     device = cpu.get();
@@ -132,14 +152,17 @@ struct Session::State {
   SessionOptions options;
   std::shared_ptr<const ir::Program> shared;
   const ir::Program& program;  // *shared
-  runtime::Limits limits;
-  ParameterStore parameters;
+  std::shared_ptr<runtime::Limits> counted;
+  runtime::Limits& limits;  // *counted
+  std::shared_ptr<ParameterStore> store;
+  ParameterStore& parameters;                    // *store
   std::unique_ptr<device::Device> cpu, limited;  // the second counts memory of the first
   device::Device* device = nullptr;              // one of them
   std::unique_ptr<codegen::Codegen> codegen;
   std::unique_ptr<runtime::Profiler> profiler;
   std::vector<std::unique_ptr<Entry>> entries;  // few: searched one by one
   Entry* last_entry = nullptr;
+  std::set<std::string> frozen;  // names of parameters
   SessionStatistics statistics;
   std::uint64_t step = 0;
 };
@@ -159,6 +182,7 @@ std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches
                                                const RunOptions& mode) {
   const auto start = std::chrono::steady_clock::now();
   check_precision(options.precision, mode);
+  check_update(program, mode);
   std::vector<const ir::Value*> values;
   for (const Value& fetch : fetches) {
     if (!fetch || fetch.get()->program != &program) {
@@ -168,6 +192,7 @@ std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches
   }
   compiler::CompileOptions compile_options{.training = mode.training,
                                            .updates = mode.updates,
+                                           .selection = {.names = mode.update, .frozen = frozen},
                                            .fuse = options.fuse,
                                            .libraries = options.libraries,
                                            .storage = storage_of(options.precision)};
@@ -180,6 +205,7 @@ std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches
   auto entry = std::make_unique<Entry>();
   entry->fetches = fetches;
   entry->mode = mode;
+  entry->frozen = frozen;
   entry->program_ops = program.main().ops.size();
   compiler::PreparedPlans plans;
   if (mode.updates) {
@@ -252,7 +278,7 @@ void Session::State::bind_parameters(Entry& entry) {
 
 Entry& Session::State::entry(const std::vector<Value>& fetches, const RunOptions& mode) {
   for (const auto& known : entries) {
-    if (known->fetches == fetches && same_mode(known->mode, mode) &&
+    if (known->fetches == fetches && same_mode(known->mode, mode) && known->frozen == frozen &&
         known->program_ops == program.main().ops.size()) {
       return *known;
     }
@@ -321,6 +347,10 @@ void run_checked(runtime::Executor& executor, const SymbolSizes& sizes,
 
 Session::Session(const Program& program, SessionOptions options)
     : state_(std::make_unique<State>(program, std::move(options))) {}
+Session::Session(const Program& program, SessionOptions options, const Session& other)
+    : Session(program, std::move(options)) {
+  state_->store->share(other.state_->store, other.state_->shared);
+}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
@@ -381,6 +411,60 @@ Tensor Session::parameter(std::string_view name) {
 
 void Session::set_parameter(std::string_view name, const Tensor& value) {
   state_->parameters.set(find_parameter(state_->program, name), value);
+}
+
+namespace {
+
+// The names of the trainable parameters that match. Errors: not_found, if there is none.
+std::vector<std::string> trainable_names(const ir::Program& program, std::string_view pattern,
+                                         const char* what) {
+  std::vector<std::string> names;
+  for (const auto& parameter : program.parameters()) {
+    if (parameter->trainable && ir::matches(pattern, parameter->name())) {
+      names.push_back(parameter->name());
+    }
+  }
+  if (names.empty()) {
+    fail(ErrorKind::not_found, fmt::format("{}: no trainable parameter of {} matches \"{}\"", what,
+                                           program.name, pattern));
+  }
+  return names;
+}
+
+// The parameter that holds the learning rate of these updates.
+std::string rate_name(const ir::Program& program, std::string_view update) {
+  const std::string name = fmt::format("{}{}learning_rate", ir::kOptimizerLayer,
+                                       update.empty() ? "." : fmt::format(".{}.", update));
+  if (program.find_parameter(name) != nullptr) return name;
+  fail_usage(fmt::format(
+      "learning_rate: the updates \"{}\" of {} have no learning rate that can be changed\n"
+      "  hint   minimize with the rate Schedule::adjustable(1e-3)",
+      update, program.name));
+}
+
+}  // namespace
+
+void Session::freeze(std::string_view pattern) {
+  for (std::string& name : trainable_names(state_->program, pattern, "freeze")) {
+    state_->frozen.insert(std::move(name));
+  }
+}
+
+void Session::unfreeze(std::string_view pattern) {
+  for (const std::string& name : trainable_names(state_->program, pattern, "unfreeze")) {
+    state_->frozen.erase(name);
+  }
+}
+
+double Session::learning_rate(std::string_view update) {
+  return parameter(rate_name(state_->program, update)).item<double>();
+}
+
+void Session::set_learning_rate(double rate, std::string_view update) {
+  if (!std::isfinite(rate) || rate < 0) {
+    fail_usage("set_learning_rate: the rate must be a finite number, at least 0");
+  }
+  set_parameter(rate_name(state_->program, update), Tensor::scalar(rate));
 }
 
 std::uint64_t Session::step() const { return state_->step; }
