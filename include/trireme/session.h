@@ -79,9 +79,9 @@ class TRIREME_API Session {
  public:
   // Shares the Program, which may grow later, as in minimize().
   explicit Session(const Program& program, SessionOptions options = {});
-  // The same, but parameters that the Program of `other` has with the same name, dtype and shape are
-  // those of `other`: a change in one Session is seen by both. Both Sessions must not run, or set
-  // parameters, at the same time. `other` may be destroyed first.
+  // The same, but parameters that the Program of `other` has with the same name, dtype and shape
+  // are those of `other`: a change in one Session is seen by both. Both Sessions must not run, or
+  // set parameters, at the same time. `other` may be destroyed first.
   Session(const Program& program, SessionOptions options, const Session& other);
   ~Session();
   Session(Session&&) noexcept;

@@ -1,6 +1,7 @@
 // Session: runs a Program without the interpreter lock.
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include <memory>
 #include <string>
@@ -48,9 +49,23 @@ SessionOptions session_options(const Call& call) {
 
 namespace {
 
+// `updates`: whether to apply updates, or the name of one, or a list of names.
+void set_updates(nb::handle updates, RunOptions& options) {
+  std::string name;
+  if (read(updates, options.updates)) return;
+  options.updates = true;
+  if (read(updates, name)) options.update = {name};
+  else if (!read(updates, options.update)) {
+    throw Error(ErrorKind::usage, "Session.run: updates is of type " + type_text(updates) +
+                                      "\n  hint   give a bool, or names of updates");
+  }
+}
+
 nb::object run(Session& session, const nb::dict& arrays, nb::handle fetches, bool training,
-               bool updates, bool check_finite) {
+               nb::handle updates, bool check_finite) {
   const Feeds feeds = feeds_of(arrays);
+  RunOptions options{.training = training, .check_finite = check_finite};
+  set_updates(updates, options);
   std::vector<Value> values;
   const bool single = nb::hasattr(fetches, "dtype");
   if (single) values.emplace_back();
@@ -61,8 +76,7 @@ nb::object run(Session& session, const nb::dict& arrays, nb::handle fetches, boo
   std::vector<Tensor> results;
   {
     const nb::gil_scoped_release unlocked;
-    results = session.run(feeds, values,
-                          {.training = training, .updates = updates, .check_finite = check_finite});
+    results = session.run(feeds, values, options);
   }
   if (single) return array_of(results[0]);
   nb::list list;
@@ -90,14 +104,25 @@ void add_session(nb::module_& m) {
   nb::class_<Session>(m, "Session", "Runs a Program and owns its parameters.")
       .def(
           "__init__",
-          [](Session* self, const Program& program, const nb::kwargs& options) {
+          [](Session* self, const Program& program, nb::handle shared, const nb::kwargs& options) {
             const Call call("Session", options, caller());
-            new (self) Session(program, session_options(call));
+            if (shared.is_none()) new (self) Session(program, session_options(call));
+            else new (self) Session(program, session_options(call), nb::cast<Session&>(shared));
           },
-          nb::arg("program"), nb::arg("options"))
+          nb::arg("program"), nb::arg("parameters_of") = nb::none(), nb::arg("options"),
+          "parameters_of: another Session, which shares its parameters of the same names.")
       .def("run", run, nb::arg("feeds"), nb::arg("fetches"), nb::kw_only(),
-           nb::arg("training") = false, nb::arg("updates") = false, nb::arg("check_finite") = false,
-           "Returns the values of the fetches as NumPy arrays, in order; an array for one Value.")
+           nb::arg("training") = false, nb::arg("updates") = nb::bool_(false),
+           nb::arg("check_finite") = false,
+           "Returns the values of the fetches as NumPy arrays, in order; an array for one Value. "
+           "updates: True, or the name of the updates to apply, or a list of names.")
+      .def("freeze", &Session::freeze, nb::arg("pattern"),
+           "Updates leave the parameters whose names match as they are; * matches any text.")
+      .def("unfreeze", &Session::unfreeze, nb::arg("pattern"))
+      .def("learning_rate", &Session::learning_rate, nb::arg("update") = "",
+           "The rate of updates that were made with tr.schedules.adjustable(rate).")
+      .def("set_learning_rate", &Session::set_learning_rate, nb::arg("rate"),
+           nb::arg("update") = "")
       .def(
           "parameter",
           [](Session& session, const std::string& name) {
