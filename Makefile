@@ -1,6 +1,6 @@
 # Thin wrappers over CMake, CTest and the scripts in tools/; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo launch-demo test test-unit test-system test-threads test-long check format package bench fuzz fuzz-long clean
+.PHONY: help demo launch-demo test test-unit test-system test-threads test-long check format package wheel bench fuzz fuzz-long clean
 
 JOBS ?= $(shell nproc)
 # One more than processors: tests of jobs wait more than they compute.
@@ -71,6 +71,10 @@ package:  ## build Debian packages into build/packages
 	  -DTRIREME_UNITY=ON -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF
 	cmake --build --preset release -j $(JOBS)
 	cpack --config build/release/CPackConfig.cmake -B build/packages
+
+wheel:  ## build a wheel of the Python package into build/wheels
+	tools/install-deps.sh --wheel
+	tools/wheel.sh $(PYTHON)
 
 bench:  ## compare speed with PyTorch and others, into performance.md (downloads 4 GB)
 	tools/install-deps.sh

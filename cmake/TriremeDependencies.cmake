@@ -52,6 +52,11 @@ find_package(ZLIB REQUIRED)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)
+if(TRIREME_BUNDLE)
+  # tar and zip alone: the shared library needs 35 MB of Unicode tables for another format.
+  set_target_properties(PkgConfig::ARCHIVE PROPERTIES INTERFACE_LINK_LIBRARIES
+    "${ARCHIVE_LIBDIR}/libarchive.a;bz2;lzma;nettle;zstd;z")
+endif()
 pkg_check_modules(PUGIXML REQUIRED IMPORTED_TARGET pugixml)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-cpp)
 pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)

@@ -5,6 +5,7 @@
 #   tools/install-deps.sh --alone  without the packages of distributed training, for
 #                                  -DTRIREME_BUILD_DISTRIBUTED=OFF
 #   tools/install-deps.sh --bench  also packages that benchmarks compare with
+#   tools/install-deps.sh --wheel  also packages that a wheel of the Python package is built with
 # docs/reference/dependencies.md has the purpose of each package.
 set -euo pipefail
 
@@ -27,6 +28,7 @@ tests=(
 )
 
 bench=(libopenmpi-dev openmpi-bin)
+wheel=(python3-dev python3-venv libbz2-dev liblzma-dev nettle-dev)
 
 wanted=("${build[@]}" "${distributed[@]}")
 case "${1:-}" in
@@ -34,7 +36,8 @@ case "${1:-}" in
   --test) wanted+=("${tests[@]}") ;;
   --alone) wanted=("${build[@]}") ;;
   --bench) wanted+=("${bench[@]}") ;;
-  *) echo "usage: $0 [--test | --alone | --bench]" >&2; exit 2 ;;
+  --wheel) wanted+=("${wheel[@]}") ;;
+  *) echo "usage: $0 [--test | --alone | --bench | --wheel]" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

@@ -57,10 +57,11 @@ struct SheetOptions {
   std::string title = {};  // above the grid; empty: none
 };
 
-// Draws images, f32[n, 1 or 3, h, w] in [0, 1], in a grid, with two lines of text below each.
-// Small images are enlarged without smoothing. Letters outside ASCII are drawn as '?'.
-// Errors: usage, if there is not one caption for each image.
-TRIREME_API Tensor contact_sheet(const Tensor& images, const std::vector<Caption>& captions,
+// Draws images, f32[n, 1 or 3, h, w] in [0, 1], in a grid, with two lines of text below each, or
+// none if there are no captions. Small images are enlarged without smoothing. Letters outside ASCII
+// are drawn as '?'.
+// Errors: usage, if there are captions, but not one for each image.
+TRIREME_API Tensor contact_sheet(const Tensor& images, const std::vector<Caption>& captions = {},
                                  const SheetOptions& options = {});
 
 }  // namespace trireme::image

@@ -22,8 +22,8 @@ class Gan:
                 return tr.nn.linear(tr.nn.linear(x, 16, activation="leaky_relu"), 1)
 
         on_fake = discriminate(self.fake)
-        self.loss_d = tr.mean(tr.softplus(-discriminate(self.real))) + tr.mean(tr.softplus(on_fake))
-        self.loss_g = tr.mean(tr.softplus(-on_fake))
+        self.loss_d = tr.mean(tr.nn.softplus(-discriminate(self.real))) + tr.mean(tr.nn.softplus(on_fake))
+        self.loss_g = tr.mean(tr.nn.softplus(-on_fake))
         tr.minimize(self.loss_d, tr.optim.Adam(lr=5e-3, beta1=0.5), name="d",
                     parameters=["discriminator/*"])
         tr.minimize(self.loss_g, tr.optim.Adam(lr=5e-3, beta1=0.5), name="g",

@@ -84,13 +84,16 @@ std::int64_t text_width(std::size_t letters) {
 
 }  // namespace
 
-Tensor contact_sheet(const Tensor& images, const std::vector<Caption>& captions,
+Tensor contact_sheet(const Tensor& images, const std::vector<Caption>& given,
                      const SheetOptions& options) {
   if (images.dtype() != f32 || images.rank() != 4 || images.elements() == 0) {
     fail_usage("contact_sheet: images must be f32[n, 1 or 3, height, width], not " +
                images.type_str());
   }
   const std::int64_t count = images.dim(0);
+  const bool has_text = !given.empty();
+  const std::vector<Caption> captions =
+      has_text ? given : std::vector<Caption>(static_cast<std::size_t>(count));
   if (captions.size() != static_cast<std::size_t>(count) || options.columns < 1) {
     fail_usage("contact_sheet: " + std::to_string(count) + " images, " +
                std::to_string(captions.size()) + " captions, " + std::to_string(options.columns) +
@@ -106,7 +109,8 @@ Tensor contact_sheet(const Tensor& images, const std::vector<Caption>& captions,
   const std::int64_t image_width = images.dim(3) * scale;
   const std::int64_t image_height = images.dim(2) * scale;
   const std::int64_t cell_width = std::max(image_width + 2 * kBorder, text_width(letters)) + kGap;
-  const std::int64_t cell_height = image_height + 2 * kBorder + 4 + 2 * kLine + kGap;
+  const std::int64_t text_height = has_text ? 4 + 2 * kLine : 0;
+  const std::int64_t cell_height = image_height + 2 * kBorder + text_height + kGap;
   const std::int64_t columns = std::min<std::int64_t>(options.columns, count);
   const std::int64_t rows = (count + columns - 1) / columns;
   const std::int64_t top = options.title.empty() ? kGap : 2 * kGap + kLine;

