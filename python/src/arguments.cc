@@ -95,7 +95,8 @@ void add_functions(nb::module_& m) {
         }
         return found->second(Call(name, std::move(arguments), caller()));
       },
-      nb::arg("function"), nb::arg("arguments"));
+      nb::arg("function"), nb::arg("arguments"),
+      nb::sig("def call(function: str, arguments: dict[str, Any]) -> Any"));
 }
 
 }  // namespace trireme::python

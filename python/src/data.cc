@@ -27,16 +27,21 @@ data::Batches batches_of(const data::Dataset& dataset, std::int64_t size, bool d
 
 void add_batches(nb::module_& m) {
   nb::class_<data::BatchStream>(m, "BatchStream")
-      .def("__iter__", [](nb::object self) { return self; })
-      .def("__next__", [](data::BatchStream& stream) {
-        std::optional<data::Batch> batch;
-        {
-          const nb::gil_scoped_release unlocked;
-          batch = stream.next();
-        }
-        if (!batch) throw nb::stop_iteration();
-        return arrays_of(*batch);
-      });
+      .def(
+          "__iter__", [](nb::object self) { return self; },
+          nb::sig("def __iter__(self) -> BatchStream"))
+      .def(
+          "__next__",
+          [](data::BatchStream& stream) {
+            std::optional<data::Batch> batch;
+            {
+              const nb::gil_scoped_release unlocked;
+              batch = stream.next();
+            }
+            if (!batch) throw nb::stop_iteration();
+            return arrays_of(*batch);
+          },
+          nb::sig("def __next__(self) -> dict[str, NDArray[Any]]"));
   nb::class_<data::Batches>(m, "Batches", "A Dataset cut into batches.")
       .def("__len__", &data::Batches::size)
       .def_prop_ro("examples", &data::Batches::examples)
@@ -75,8 +80,12 @@ void add_data(nb::module_& m) {
           [](const data::Dataset& dataset, std::int64_t begin, std::int64_t end) {
             return arrays_of(dataset.rows(begin, end));
           },
-          nb::arg("begin"), nb::arg("end"), "Examples as arrays, without shuffling.")
-      .def("all", [](const data::Dataset& dataset) { return arrays_of(dataset.all()); });
+          nb::arg("begin"), nb::arg("end"),
+          nb::sig("def rows(self, begin: int, end: int) -> dict[str, NDArray[Any]]"),
+          "Examples as arrays, without shuffling.")
+      .def(
+          "all", [](const data::Dataset& dataset) { return arrays_of(dataset.all()); },
+          nb::sig("def all(self) -> dict[str, NDArray[Any]]"));
   m.def(
       "from_arrays",
       [](const nb::dict& columns, std::vector<std::string> class_names) {
@@ -86,7 +95,9 @@ void add_data(nb::module_& m) {
         }
         return data::from_tensors(std::move(batch), std::move(class_names));
       },
-      nb::arg("columns"), nb::arg("class_names") = std::vector<std::string>());
+      nb::arg("columns"), nb::arg("class_names") = std::vector<std::string>(),
+      nb::sig("def from_arrays(columns: Mapping[str, Any], class_names: Sequence[str] = ()) -> "
+              "Dataset"));
 }
 
 }  // namespace trireme::python

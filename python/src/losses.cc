@@ -55,9 +55,11 @@ nb::object named_loss(const std::string& name, nb::handle output, nb::handle tar
 
 void add_losses(nb::module_& m) {
   m.def("loss_task", task_of, nb::arg("name") = nb::none(),
+        nb::sig("def loss_task(name: str | None = None) -> Any"),
         "What a loss by this name is for: \"classes\", \"binary\" or \"numbers\"; None if there is "
         "none. Without a name, all names.");
-  m.def("named_loss", named_loss, nb::arg("name"), nb::arg("output"), nb::arg("target"));
+  m.def("named_loss", named_loss, nb::arg("name"), nb::arg("output"), nb::arg("target"),
+        nb::sig("def named_loss(name: str, output: Value, target: Value) -> Value"));
 }
 
 }  // namespace trireme::python

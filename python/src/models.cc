@@ -50,15 +50,23 @@ void add_models(nb::module_& m) {
   nb::class_<Model::Port>(m, "Port", "An input or output of a saved model.")
       .def_ro("name", &Model::Port::name)
       .def_ro("dtype", &Model::Port::dtype)
-      .def_prop_ro("shape", [](const Model::Port& port) { return to_python(port.shape); });
+      .def_prop_ro(
+          "shape", [](const Model::Port& port) { return to_python(port.shape); },
+          nb::sig("def shape(self) -> tuple[int | str, ...]"));
   nb::class_<Model>(m, "SavedModel", "A saved model, ready to predict.")
       .def_prop_ro("name", &Model::name)
       .def_prop_ro("inputs", &Model::inputs)
       .def_prop_ro("outputs", &Model::outputs)
       .def_prop_ro("labels", &Model::labels)
-      .def("predict", predict, nb::arg("feeds"), "The outputs, in order.");
+      .def("predict", predict, nb::arg("feeds"),
+           nb::sig("def predict(self, feeds: Mapping[str, Any]) -> list[NDArray[Any]]"),
+           "The outputs, in order.");
   m.def("save_model", save, nb::arg("program"), nb::arg("session"), nb::arg("directory"),
-        nb::arg("options"));
+        nb::arg("options"),
+        nb::sig("def save_model(program: Program, session: Session, directory: str, *, inputs: "
+                "Sequence[Value] = (), outputs: Sequence[Value] = (), output_names: Sequence[str] "
+                "= (), labels: Sequence[str] = (), target: str = '') -> None"),
+        "Saves a network for load_model(), C++ and the command line.");
   m.def(
       "load_model",
       [](nb::handle directory, const nb::kwargs& given) {
@@ -68,7 +76,10 @@ void add_models(nb::module_& m) {
         const Call call("load_model", all, caller());
         return load_model(call.get<std::string>("directory"), session_options(call));
       },
-      nb::arg("directory"), nb::arg("options"));
+      nb::arg("directory"), nb::arg("options"),
+      nb::sig("def load_model(directory: str | os.PathLike[str], *, threads: int = 0, precision: "
+              "str = 'f32', max_bytes: int = 0, max_operations: int = 0) -> SavedModel"),
+      "Loads a saved model.");
 }
 
 }  // namespace trireme::python

@@ -36,11 +36,18 @@ nb::object apply(const char* op, nb::handle a, nb::handle b) {
 // operands exchanged; null: not.
 void add_operator(nb::class_<HeldValue>& type, const char* method, const char* swapped,
                   const char* op) {
+  const auto signature = [](const char* name) {
+    return "def " + std::string(name) + "(self, other: Value | float, /) -> Value";
+  };
   if (method != nullptr) {
-    type.def(method, [op](nb::handle a, nb::handle b) { return apply(op, a, b); });
+    type.def(
+        method, [op](nb::handle a, nb::handle b) { return apply(op, a, b); },
+        nb::sig(signature(method).c_str()));
   }
   if (swapped != nullptr) {
-    type.def(swapped, [op](nb::handle a, nb::handle b) { return apply(op, b, a); });
+    type.def(
+        swapped, [op](nb::handle a, nb::handle b) { return apply(op, b, a); },
+        nb::sig(signature(swapped).c_str()));
   }
 }
 
@@ -55,8 +62,9 @@ void add_value(nb::module_& m) {
   nb::class_<HeldValue> type(m, "Value",
                              "A value of a Program: an input, a parameter or a result.");
   type.def_prop_ro("dtype", [](const HeldValue& held) { return held.value.dtype(); })
-      .def_prop_ro("shape",
-                   [](const HeldValue& held) { return nb::tuple(to_python(held.value.shape())); })
+      .def_prop_ro(
+          "shape", [](const HeldValue& held) { return nb::tuple(to_python(held.value.shape())); },
+          nb::sig("def shape(self) -> tuple[int | str, ...]"))
       .def_prop_ro("ndim", [](const HeldValue& held) { return held.value.rank(); })
       .def_prop_ro("name", [](const HeldValue& held) { return held.value.name(); })
       .def_prop_ro("program",
@@ -65,10 +73,13 @@ void add_value(nb::module_& m) {
       .def("__hash__",
            [](const HeldValue& held) { return std::hash<const void*>()(held.value.get()); })
       .def("__bool__", [](const HeldValue& held) -> bool { fail_truth(held); })
-      .def("__neg__", [](const HeldValue& held) {
-        const SourceLocation where = caller();
-        return to_python(emit("neg", {Operand(held.value, where)}, {}, where)[0]);
-      });
+      .def(
+          "__neg__",
+          [](const HeldValue& held) {
+            const SourceLocation where = caller();
+            return to_python(emit("neg", {Operand(held.value, where)}, {}, where)[0]);
+          },
+          nb::sig("def __neg__(self) -> Value"));
   add_operator(type, "__add__", "__radd__", "add");
   add_operator(type, "__sub__", "__rsub__", "sub");
   add_operator(type, "__mul__", "__rmul__", "mul");
@@ -99,7 +110,9 @@ void add_scope(nb::module_& m) {
              guard.open.emplace(guard.shared ? guard.program.shared_scope(guard.name)
                                              : guard.program.scope(guard.name));
            })
-      .def("__exit__", [](ScopeGuard& guard, const nb::args&) { guard.open.reset(); });
+      .def(
+          "__exit__", [](ScopeGuard& guard, const nb::args&) { guard.open.reset(); },
+          nb::sig("def __exit__(self, *args: Any) -> None"));
 }
 
 ScopeGuard guard_of(const Program& program, std::string name, bool shared) {
@@ -166,11 +179,18 @@ void add_program(nb::module_& m) {
       .def_prop_ro("name", &Program::name)
       .def("input", input, nb::arg("name"), nb::arg("dtype"), nb::arg("shape"), nb::kw_only(),
            nb::arg("levels") = 0,
+           nb::sig("def input(self, name: str, dtype: DType | str, shape: int | Sequence[int | "
+                   "str], *, levels: int = 0) -> Value"),
            "An input that every run must feed. A dimension is an int or the name of a symbol. With "
            "levels, the first dimensions are those of sequences without padding.")
       .def("parameter", parameter, nb::arg("name"), nb::arg("shape"), nb::arg("options"),
+           nb::sig("def parameter(self, name: str, shape: int | Sequence[int | str], *, dtype: "
+                   "DType | str = ..., initializer: Initializer | None = None, trainable: bool = "
+                   "True, settings: Any = None) -> Value"),
            "Mutable state: a weight, a running mean.")
       .def("configure", configure, nb::arg("pattern"), nb::arg("settings"),
+           nb::sig("def configure(self, pattern: str, *, learning_rate: float = 1, weight_decay: "
+                   "float = 1, l1: float = 0, l2: float = 0, frozen: bool = False) -> int"),
            "Changes the settings of the parameters whose names match; * matches any text.")
       .def(
           "scope",
@@ -184,26 +204,36 @@ void add_program(nb::module_& m) {
             return guard_of(program, std::move(name), true);
           },
           nb::arg("name"), "The same; a second time it uses the parameters of the first.")
-      .def("set_outputs",
-           [](Program& program, nb::handle values) {
-             std::vector<Value> outputs;
-             if (!read(values, outputs)) {
-               throw Error(ErrorKind::usage, "Program.set_outputs takes a list of Values");
-             }
-             program.set_outputs(outputs);
-           })
-      .def_prop_ro("inputs", [](const Program& program) { return to_python(program.inputs()); })
-      .def_prop_ro("outputs", [](const Program& program) { return to_python(program.outputs()); })
-      .def_prop_ro("parameters",
-                   [](const Program& program) { return to_python(program.parameters()); })
+      .def(
+          "set_outputs",
+          [](Program& program, nb::handle values) {
+            std::vector<Value> outputs;
+            if (!read(values, outputs)) {
+              throw Error(ErrorKind::usage, "Program.set_outputs takes a list of Values");
+            }
+            program.set_outputs(outputs);
+          },
+          nb::arg("values"), nb::sig("def set_outputs(self, values: Sequence[Value]) -> None"))
+      .def_prop_ro(
+          "inputs", [](const Program& program) { return to_python(program.inputs()); },
+          nb::sig("def inputs(self) -> list[Value]"))
+      .def_prop_ro(
+          "outputs", [](const Program& program) { return to_python(program.outputs()); },
+          nb::sig("def outputs(self) -> list[Value]"))
+      .def_prop_ro(
+          "parameters", [](const Program& program) { return to_python(program.parameters()); },
+          nb::sig("def parameters(self) -> list[Value]"))
       .def(
           "find",
           [](const Program& program, const std::string& name) {
             return to_python(program.find(name));
           },
-          nb::arg("name"), "An input or a parameter; None if there is none of this name.")
+          nb::arg("name"), nb::sig("def find(self, name: str) -> Value | None"),
+          "An input or a parameter; None if there is none of this name.")
       .def("clone", &Program::clone)
-      .def("__eq__", [](const Program& a, const Program& b) { return &a.ir() == &b.ir(); })
+      .def(
+          "__eq__", [](const Program& a, const Program& b) { return &a.ir() == &b.ir(); },
+          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__",
            [](const Program& program) { return std::hash<const void*>()(&program.ir()); })
       .def_static("parse", [](const std::string& text) { return Program::parse(text); })

@@ -110,10 +110,17 @@ void add_session(nb::module_& m) {
             else new (self) Session(program, session_options(call), nb::cast<Session&>(shared));
           },
           nb::arg("program"), nb::arg("parameters_of") = nb::none(), nb::arg("options"),
+          nb::sig("def __init__(self, program: Program, parameters_of: Session | None = None, *, "
+                  "threads: int = 0, seed: int = 1, precision: str = 'f32', plan_memory: bool = "
+                  "True, fuse: bool = True, libraries: bool = True, interpreter: bool = False, "
+                  "max_bytes: int = 0, max_operations: int = 0, profile: str = '') -> None"),
           "parameters_of: another Session, which shares its parameters of the same names.")
       .def("run", run, nb::arg("feeds"), nb::arg("fetches"), nb::kw_only(),
            nb::arg("training") = false, nb::arg("updates") = nb::bool_(false),
            nb::arg("check_finite") = false,
+           nb::sig("def run(self, feeds: Mapping[str, Any], fetches: Value | Sequence[Value], *, "
+                   "training: bool = False, updates: bool | str | Sequence[str] = False, "
+                   "check_finite: bool = False) -> Any"),
            "Returns the values of the fetches as NumPy arrays, in order; an array for one Value. "
            "updates: True, or the name of the updates to apply, or a list of names.")
       .def("freeze", &Session::freeze, nb::arg("pattern"),
@@ -128,17 +135,19 @@ void add_session(nb::module_& m) {
           [](Session& session, const std::string& name) {
             return array_of(session.parameter(name));
           },
-          nb::arg("name"), "A copy of a parameter's value.")
+          nb::arg("name"), nb::sig("def parameter(self, name: str) -> NDArray[Any]"),
+          "A copy of a parameter's value.")
       .def(
           "set_parameter",
           [](Session& session, const std::string& name, const nb::object& value) {
             session.set_parameter(name, tensor_of(value));
           },
-          nb::arg("name"), nb::arg("value"))
+          nb::arg("name"), nb::arg("value"),
+          nb::sig("def set_parameter(self, name: str, value: Any) -> None"))
       .def_prop_rw("step", &Session::step, &Session::set_step,
                    "The number of runs so far; with the seed it determines the random numbers.")
       .def_prop_ro("threads", &Session::threads)
-      .def_prop_ro("statistics", statistics_of)
+      .def_prop_ro("statistics", statistics_of, nb::sig("def statistics(self) -> dict[str, float]"))
       .def("profile_table", &Session::profile_table);
 }
 

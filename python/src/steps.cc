@@ -53,34 +53,43 @@ void add_steps(nb::module_& m) {
           [](nn::Step& step, nb::handle x) {
             return to_python(step.input(value_of(x, "Step.input"), caller()));
           },
-          nb::arg("x"), "The row of x at this step.")
+          nb::arg("x"), nb::sig("def input(self, x: Value) -> Value"), "The row of x at this step.")
       .def(
           "static_input",
           [](nn::Step& step, nb::handle x) {
             return to_python(step.static_input(value_of(x, "Step.static_input"), caller()));
           },
-          nb::arg("x"), "What each sequence reads at all its steps.")
+          nb::arg("x"), nb::sig("def static_input(self, x: Value) -> Value"),
+          "What each sequence reads at all its steps.")
       .def("state", state, nb::arg("options"),
+           nb::sig("def state(self, *, width: int = 0, row: Sequence[int | str] = (), value: float "
+                   "= 0, init: Value | None = None, dtype: DType | str = ...) -> Value"),
            "What the step before passed to update(), or the initial value.")
       .def(
           "update",
           [](nn::Step& step, nb::handle held, nb::handle next) {
             step.update(value_of(held, "Step.update"), value_of(next, "Step.update"), caller());
           },
-          nb::arg("state"), nb::arg("next"), "Sets the value of a state at the next step.")
+          nb::arg("state"), nb::arg("next"),
+          nb::sig("def update(self, state: Value, next: Value) -> None"),
+          "Sets the value of a state at the next step.")
       .def(
           "output",
           [](nn::Step& step, nb::handle value) {
             step.output(value_of(value, "Step.output"), caller());
           },
-          nb::arg("value"), "Adds an output of the network.")
+          nb::arg("value"), nb::sig("def output(self, value: Value) -> None"),
+          "Adds an output of the network.")
       .def(
           "attention",
           [](nn::Step& step, nb::handle weights) {
             step.attention(value_of(weights, "Step.attention"), caller());
           },
-          nb::arg("weights"), "Reports attention weights, for beam search.");
-  m.def("run_rnn", run_rnn, nb::arg("step"), nb::arg("options"));
+          nb::arg("weights"), nb::sig("def attention(self, weights: Value) -> None"),
+          "Reports attention weights, for beam search.");
+  m.def("run_rnn", run_rnn, nb::arg("step"), nb::arg("options"),
+        nb::sig("def run_rnn(step: Callable[[Step], None], *, reverse: bool = False, over: Value | "
+                "None = None) -> tuple[list[Value], list[Value]]"));
 }
 
 }  // namespace trireme::python

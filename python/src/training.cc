@@ -176,7 +176,8 @@ void add_optimizers(nb::module_& m) {
             }
             return schedule.on_plateau(plateau);
           },
-          nb::arg("plateau"), "Lowers the rate where a metric stops improving.");
+          nb::arg("plateau"), nb::sig("def on_plateau(self, plateau: Any) -> Schedule"),
+          "Lowers the rate where a metric stops improving.");
   nb::class_<Metric>(m, "Metric", "A measured number in addition to the loss.")
       .def_ro("name", &Metric::name);
 }
@@ -196,10 +197,16 @@ void add_training(nb::module_& m) {
         minimize(call.get<Value>("loss"), call.get<Optimizer>("optimizer"), update_options(call),
                  {}, call.where());
       },
-      nb::arg("loss"), nb::arg("optimizer"), nb::arg("options"));
+      nb::arg("loss"), nb::arg("optimizer"), nb::arg("options"),
+      nb::sig("def minimize(loss: Value, optimizer: Optimizer, *, name: str = '', parameters: "
+              "Sequence[str] = (), accumulate: int = 1, accumulate_weight: Value | None = None, "
+              "average: Any = None, l1: float = 0, l2: float = 0) -> None"),
+      "Adds the gradients of a loss and the updates of an optimizer to the Program.");
   nb::class_<Trainer>(m, "Trainer", "Trains, evaluates and saves one Program.")
       .def("__init__", make_trainer, nb::arg("loss"), nb::arg("optimizer"),
-           nb::arg("metrics") = nb::none(), nb::arg("options"))
+           nb::arg("metrics") = nb::none(), nb::arg("options"),
+           nb::sig("def __init__(self, loss: Value, optimizer: Optimizer, metrics: "
+                   "Sequence[Metric] | None = None, **options: Any) -> None"))
       .def(
           "step",
           [](Trainer& trainer, const nb::dict& arrays) {
@@ -207,8 +214,11 @@ void add_training(nb::module_& m) {
             const nb::gil_scoped_release unlocked;
             return trainer.step(feeds);
           },
-          nb::arg("batch"), "Runs one step on one batch and returns the loss.")
+          nb::arg("batch"), nb::sig("def step(self, batch: Mapping[str, Any]) -> float"),
+          "Runs one step on one batch and returns the loss.")
       .def("fit", fit, nb::arg("batches"), nb::arg("validation") = nb::none(), nb::arg("options"),
+           nb::sig("def fit(self, batches: Batches, validation: Batches | None = None, **options: "
+                   "Any) -> dict[str, float]"),
            "Trains and returns the metrics of the last epoch.")
       .def(
           "evaluate",
@@ -220,7 +230,7 @@ void add_training(nb::module_& m) {
             }
             return numbers_of(*metrics);
           },
-          nb::arg("batches"))
+          nb::arg("batches"), nb::sig("def evaluate(self, batches: Batches) -> dict[str, float]"))
       .def(
           "predict",
           [](Trainer& trainer, const data::Batches& batches, nb::handle value) {
@@ -235,7 +245,8 @@ void add_training(nb::module_& m) {
             }
             return array_of(result);
           },
-          nb::arg("batches"), nb::arg("value"))
+          nb::arg("batches"), nb::arg("value"),
+          nb::sig("def predict(self, batches: Batches, value: Value) -> NDArray[Any]"))
       .def("save_checkpoint", &Trainer::save_checkpoint, nb::arg("directory"))
       .def("resume", &Trainer::resume, nb::arg("directory"))
       .def_prop_ro("session", &Trainer::session, nb::rv_policy::reference_internal)

@@ -13,16 +13,16 @@ from trireme import (callbacks, data, datasets, errors, io, losses, metrics, nn,
                      schedules, sequence)
 from trireme._core import (DType, Program, Session, Trainer, Value, bf16, boolean, f16, f32, f64,
                            i32, i64, minimize, u8)
+from trireme._made.ops import *  # noqa: F403
 from trireme.data import Dataset
 from trireme.errors import Error
 from trireme.inputs import Input
 from trireme.io import load_model, save_model
 from trireme.model import History, Model
-from trireme.ops import *  # noqa: F403
 from trireme.optim import Schedule
 
 __all__ = ["DType", "Dataset", "Error", "History", "Input", "Model", "Program", "Schedule",
            "Session", "Trainer", "Value", "bf16", "boolean", "callbacks", "data", "datasets",
            "errors", "f16", "f32", "f64", "i32", "i64", "io", "load_model", "losses", "metrics",
-           "minimize", "nn", "ops", "optim", "save_model", "schedules", "sequence", "u8",
-           *ops.__all__]
+           "minimize", "nn", "ops", "optim", "save_model", "schedules", "sequence", "u8"]
+__all__ += ops.__all__

@@ -1,4 +1,7 @@
 """Data sets: known ones, and files."""
 
+from trireme._made import datasets as _made
 from trireme._made.datasets import *  # noqa: F403
-from trireme._made.datasets import __all__  # noqa: F401
+
+__all__: list[str] = []
+__all__ += _made.__all__

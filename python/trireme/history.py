@@ -32,7 +32,7 @@ class History:
         """Draws the curves with matplotlib, each metric beside that of the validation data.
         Returns the figure."""
         try:
-            from matplotlib import pyplot
+            from matplotlib import pyplot  # type: ignore[import-not-found, unused-ignore]
         except ImportError as error:
             raise ImportError("History.plot() needs matplotlib: pip install matplotlib") from error
         shown = names or [name for name in self.history if not name.startswith("val_")]

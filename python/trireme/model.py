@@ -1,5 +1,6 @@
 """Models: a network with its training."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,10 +46,10 @@ class Model:
         if not values or not self._input_names:
             raise UsageError("Model: a network needs at least one input and one output")
         self._single = not isinstance(outputs, (list, tuple))
-        self._program = values[0].program
+        self._program: Program = values[0].program
         self._program.set_outputs(values)
         end_program(self._program)
-        self._compiled = self._program  # with the loss and the updates after compile()
+        self._compiled: Program = self._program  # with the loss and the updates after compile()
         self._outputs = values
         self._target: Value | None = None
         self._trainer: Trainer | None = None
@@ -62,7 +63,8 @@ class Model:
 
     @property
     def inputs(self) -> list[Value]:
-        return [self._compiled.find(name) for name in self._input_names]
+        found = [self._compiled.find(name) for name in self._input_names]
+        return [value for value in found if value is not None]
 
     @property
     def outputs(self) -> list[Value]:
@@ -196,7 +198,7 @@ class Model:
         for value in self._program.parameters:
             layer, _, name = value.name.removeprefix("%").rpartition(".")
             rows.setdefault(layer, []).append(f"{name} {list(value.shape)}")
-            counts[layer] = counts.get(layer, 0) + int(np.prod(value.shape, dtype=np.int64))
+            counts[layer] = counts.get(layer, 0) + math.prod(map(int, value.shape))
         width = max([5, *map(len, rows)])
         lines = [f"{'layer':<{width}}  {'numbers':>10}  parameters"]
         lines += [f"{layer:<{width}}  {counts[layer]:>10,}  {', '.join(names)}"

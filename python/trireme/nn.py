@@ -7,7 +7,8 @@ from trireme._made import nn as _made
 from trireme._made.nn import *  # noqa: F403
 from trireme._made.records import ParameterSettings
 
-__all__ = [*_made.__all__, "Initializer", "ParameterSettings", "Step", "rnn"]
+__all__ = ["Initializer", "ParameterSettings", "Step", "rnn"]
+__all__ += _made.__all__
 
 
 def rnn(step: Callable[[Step], None], *, reverse: bool = False,

@@ -1,4 +1,7 @@
 """Functions of Values: ops, and functions composed of them."""
 
+from trireme._made import ops as _made
 from trireme._made.ops import *  # noqa: F403
-from trireme._made.ops import __all__  # noqa: F401
+
+__all__: list[str] = []
+__all__ += _made.__all__

@@ -6,7 +6,8 @@ from trireme._made.optim import *  # noqa: F403
 from trireme._made.records import Average, Clip, Plateau
 from trireme.errors import UsageError
 
-__all__ = [*_made.__all__, "Average", "Clip", "Optimizer", "Plateau", "Schedule"]
+__all__ = ["Average", "Clip", "Optimizer", "Plateau", "Schedule", "by_name"]
+__all__ += _made.__all__
 
 
 def by_name(name: str) -> Optimizer:

@@ -1,4 +1,7 @@
 """Functions of sequences of different lengths, without padding."""
 
+from trireme._made import sequence as _made
 from trireme._made.sequence import *  # noqa: F403
-from trireme._made.sequence import __all__  # noqa: F401
+
+__all__: list[str] = []
+__all__ += _made.__all__

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 '''
-HEADER = '''"""{doc}
+HEADER = '''# mypy: disable-error-code="no-any-return"
+"""{doc}
 
 Made from the public headers by tools/bindings; do not edit."""
 
