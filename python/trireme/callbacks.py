@@ -1,9 +1,8 @@
 """Functions that a training calls: what it has reached, and when it should stop."""
 
-import csv
 import math
+import os
 import time
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ class ModelCheckpoint(_Watching):
     """Saves the model after each epoch. `path` may hold {epoch} and names of metrics, as in
     "runs/{epoch:03d}-{val_loss:.3f}"."""
 
-    def __init__(self, path: str | Path, *, monitor: str = "val_loss",
+    def __init__(self, path: str | os.PathLike[str], *, monitor: str = "val_loss",
                  save_best_only: bool = False, mode: str = "auto") -> None:
         super().__init__(monitor, 0.0, mode)
         self.path, self.best_only = str(path), save_best_only
@@ -120,14 +119,16 @@ class ModelCheckpoint(_Watching):
 class CSVLogger(Callback):
     """Writes a line of metrics for each epoch."""
 
-    def __init__(self, path: str | Path, *, append: bool = False) -> None:
-        self.path, self.append = Path(path), append
+    def __init__(self, path: str | os.PathLike[str], *, append: bool = False) -> None:
+        self.path, self.append = os.fspath(path), append
         self._file: IO[str] | None = None
 
     def on_train_begin(self) -> None:
-        self._file = self.path.open("a" if self.append else "w", encoding="utf-8", newline="")
+        self._file = open(self.path, "a" if self.append else "w", encoding="utf-8", newline="")
 
     def on_epoch_end(self, epoch: int, logs: Logs) -> None:
+        import csv
+
         assert self._file is not None
         writer = csv.writer(self._file)
         if self._file.tell() == 0:

@@ -1,9 +1,7 @@
 """Data sets from arrays, dicts, data frames and tensors of other libraries."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from trireme._core import Batches, Column, Dataset, DType, Value
 from trireme._core import from_arrays as _from_arrays
@@ -11,8 +9,11 @@ from trireme.errors import DataError, UsageError
 
 __all__ = ["Batches", "Column", "Dataset", "from_arrays"]
 
-_NUMPY = {"boolean": np.bool_, "u8": np.uint8, "i32": np.int32, "i64": np.int64,
-          "f32": np.float32, "f64": np.float64, "f16": np.float16}
+if TYPE_CHECKING:  # NumPy takes most of the time of an import, so functions import it
+    from numpy.typing import NDArray
+
+_NUMPY = {"boolean": "bool", "u8": "uint8", "i32": "int32", "i64": "int64", "f32": "float32",
+          "f64": "float64", "f16": "float16"}
 
 
 def from_arrays(columns: Mapping[str, Any], class_names: Sequence[str] = ()) -> Dataset:
@@ -22,12 +23,16 @@ def from_arrays(columns: Mapping[str, Any], class_names: Sequence[str] = ()) -> 
     Raises:
         UsageError: for arrays with different numbers of examples
     """
+    import numpy as np
+
     arrays = {name: np.asarray(array) for name, array in columns.items()}
     return _from_arrays(arrays, list(class_names))
 
 
-def as_array(data: Any) -> np.ndarray:
+def as_array(data: Any) -> "NDArray[Any]":
     """A NumPy array of an array, a tensor, a list, or a data frame."""
+    import numpy as np
+
     for method in ("to_numpy", "numpy"):  # data frames of pandas and polars; tensors
         if not isinstance(data, np.ndarray) and hasattr(data, method):
             try:
@@ -46,24 +51,23 @@ def as_array(data: Any) -> np.ndarray:
     return array
 
 
-def converted(array: np.ndarray, dtype: DType, what: str) -> np.ndarray:
+def converted(array: "NDArray[Any]", dtype: DType, what: str) -> "NDArray[Any]":
     """The array with the dtype of an input. Floats do not become integers."""
     wanted = _NUMPY.get(dtype.name)
     if wanted is None or array.dtype == wanted:
         return array
-    integers = np.issubdtype(wanted, np.integer)
-    if integers and not (np.issubdtype(array.dtype, np.integer) or array.dtype == np.bool_):
+    if dtype.name in ("u8", "i32", "i64") and array.dtype.kind not in "iub":
         raise UsageError(f"{what} has dtype {array.dtype}, and its input {dtype.name}\n"
-                         f"  hint   convert it: array.astype(\"{np.dtype(wanted).name}\")")
+                         f"  hint   convert it: array.astype(\"{wanted}\")")
     return array.astype(wanted)
 
 
-def column_of(data: Any, value: Value, what: str) -> np.ndarray:
+def column_of(data: Any, value: Value, what: str) -> "NDArray[Any]":
     """An array for an input. [n] becomes [n, 1] where the input asks for it, and the reverse."""
     array = converted(as_array(data), value.dtype, what)
     rank = len(value.shape)
     if array.ndim == rank - 1 and rank > 1 and value.shape[-1] == 1:
-        return array[..., np.newaxis]
+        return array[..., None]
     if array.ndim == rank + 1 and array.shape[-1] == 1:
         return array[..., 0]
     return array

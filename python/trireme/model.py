@@ -2,10 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from trireme import metrics, ops, optim
 from trireme._core import (Batches, Dataset, Metric, Optimizer, Program, Session, Trainer, Value,
@@ -16,6 +13,11 @@ from trireme.errors import UsageError
 from trireme.history import History
 from trireme.inputs import end_program
 from trireme.progress import Progress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
 
 Loss = str | Callable[[Value, Value], Value]
 MetricLike = str | Callable[[Value, Value], Metric]
@@ -151,6 +153,8 @@ class Model:
 
     def predict(self, x: Any, *, batch_size: int = 256) -> Any:
         """The outputs for data: an array, or a list of them if the model has several outputs."""
+        import numpy as np
+
         columns = self._columns(x)
         count = len(next(iter(columns.values())))
         parts = []
@@ -174,6 +178,8 @@ class Model:
         Raises:
             UsageError: if strict and a name is missing or unknown; for another shape or dtype
         """
+        import numpy as np
+
         names = set(self._names())
         if strict and names != set(weights):
             missing, unknown = sorted(names - set(weights)), sorted(set(weights) - names)
@@ -185,7 +191,7 @@ class Model:
     state_dict = get_weights
     load_state_dict = set_weights
 
-    def save(self, directory: str | Path, *, labels: Sequence[str] = ()) -> None:
+    def save(self, directory: "str | Path", *, labels: Sequence[str] = ()) -> None:
         """Saves the network and its parameters for tr.load_model(), C++ and the command line."""
         target = self._target.name.removeprefix("%") if self._target is not None else ""
         save_model(self._compiled, self.session, str(directory), inputs=self.inputs,
@@ -222,7 +228,7 @@ class Model:
                              '  hint   model.compile("adam", "cross_entropy") first')
         return self._trainer
 
-    def _columns(self, x: Any) -> dict[str, np.ndarray]:
+    def _columns(self, x: Any) -> dict[str, "NDArray[Any]"]:
         """Arrays for the inputs."""
         names = self._input_names
         if isinstance(x, Mapping) or (is_frame(x) and set(names) <= set(map(str, x.columns))):
