@@ -246,6 +246,18 @@ struct TRIREME_API Average {
 
 // Options in addition to the optimizer's rule.
 struct UpdateOptions {
+  // A Program can have several sets of updates with different names, such as "generator" and
+  // "discriminator"; RunOptions::update selects some of them. A name has letters, digits, '_', '-'
+  // and '.'. The state of set "d" is in the parameters "optimizer.d/step",
+  // "optimizer.d/<name>.adam_m" and so on.
+  std::string name = {};
+  // minimize() updates the trainable parameters whose names match a pattern, where * matches any
+  // characters ("encoder/*"). Empty: all of them.
+  std::vector<std::string> parameters = {};
+  // Session::set_learning_rate() can change the learning rate, without compiling again. A constant
+  // rate is then the f64 parameter "optimizer.learning_rate"; other schedules are multiplied by
+  // "optimizer.learning_rate_factor". The default adds no parameter, so the rate is fixed.
+  bool adjustable_rate = false;
   // An update runs every `accumulate` steps, with the mean of their gradients. Schedules, averages
   // and "optimizer.step" count updates. The sums are kept in "<name>.gradient", the count in
   // "optimizer.batch" and the sum of weights in "optimizer.weight"; they carry over from one epoch
@@ -274,9 +286,9 @@ struct Gradient {
 // Appends ops to the parameters' Program that assign each its next value. gradients[i] belongs to
 // parameters[i]. State is kept in parameters that are not trained: "<name>.momentum",
 // "<name>.adam_m", "<name>.adam_v" and so on, and "optimizer.step" if the rule depends on the step.
-// Frozen parameters stay unchanged and have no state.
+// Frozen parameters stay unchanged and have no state. UpdateOptions::parameters is not used.
 // Errors: usage, for invalid options, options that do not support a row-sparse gradient, and a
-// Program that has updates already.
+// Program that has updates of this name already.
 TRIREME_API void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
                                const std::vector<Gradient>& gradients,
                                const UpdateOptions& options = {},

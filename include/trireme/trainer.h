@@ -4,12 +4,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trireme/checkpoint.h"
 #include "trireme/data.h"
 #include "trireme/deprecated.h"
 #include "trireme/export.h"
+#include "trireme/gradients.h"
 #include "trireme/metrics.h"
 #include "trireme/optimizer.h"
 #include "trireme/program.h"
@@ -26,18 +28,32 @@ struct ParameterGradient {
 // sum over several processes. It may also remove parameters, which then stay unchanged.
 using ExchangeGradients = std::function<void(std::vector<ParameterGradient>&)>;
 
-// Appends the gradients of the loss with respect to all trainable parameters, and the optimizer's
-// updates, to the loss's Program. A run with RunOptions::updates is then one training step.
-// Errors: usage, if the loss is not a float scalar, no parameter is trainable, or the Program has
-// updates already.
+// Appends the gradients of the loss with respect to all trainable parameters, or those that
+// UpdateOptions::parameters chooses, and the optimizer's updates, to the loss's Program. A run with
+// RunOptions::updates is then one training step.
+//
+// Several calls with different UpdateOptions::name make several sets of updates, each with its own
+// optimizer and state: RunOptions::update selects the sets of a run. All gradients of a run use the
+// parameters as they are before it. If two sets of a run change one parameter, they do so in the
+// order of the calls.
+// Errors: usage, if the loss is not a float scalar, no parameter is trainable, a pattern of
+// `parameters` matches none, or the Program has updates of that name already.
 TRIREME_API void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& options = {},
                           const ExchangeGradients& exchange = {},
                           SourceLocation where = SourceLocation::current());
 
+// The parameters that a minimize() of that name changes, and their gradients as its optimizer gets
+// them: after `exchange`, before accumulation, clipping and penalties. To fetch them or to compute
+// with them.
+// Errors: usage, if there are no such updates, or the Program was parsed from text.
+[[nodiscard]] TRIREME_API std::vector<ParameterGradient> gradients_of_updates(
+    const Program& program, std::string_view name = "");
+
 // Reports a measurement of the plateau's metric; the Trainer calls it after every epoch. The next
-// step uses the resulting learning rate.
+// step of the updates `name` uses the resulting learning rate.
 // Errors: not_found, if minimize() got no such schedule.
-TRIREME_API void report_to_plateau(Session& session, const Plateau& plateau, double measured);
+TRIREME_API void report_to_plateau(Session& session, const Plateau& plateau, double measured,
+                                   std::string_view name = "");
 
 // While this object exists, the parameters of a Session hold their averages
 // (UpdateOptions::average), for evaluating and saving. Its destructor restores them. Do not train

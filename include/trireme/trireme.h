@@ -11,6 +11,7 @@
 #include "trireme/decoding.h"
 #include "trireme/error.h"
 #include "trireme/functions.h"
+#include "trireme/gradients.h"
 #include "trireme/host.h"
 #include "trireme/image.h"
 #include "trireme/inference.h"

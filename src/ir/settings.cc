@@ -71,16 +71,6 @@ void check(const ParameterSettings& settings) {
   }
 }
 
-std::string place_of_updates(const Program& program) {
-  if (!program.updates_at.empty()) return program.updates_at;
-  for (const auto& op : program.main().ops) {
-    if (op->has(Trait::side_effect) && op->location.layer.starts_with(kOptimizerLayer)) {
-      return "in its text";
-    }
-  }
-  return "";
-}
-
 bool matches(std::string_view pattern, std::string_view text) {
   // After a mismatch, the last * matches one more character and the rest is tried again.
   std::size_t p = 0, t = 0, star = std::string_view::npos, taken = 0;
@@ -119,9 +109,12 @@ namespace {
 
 int Program::configure(std::string_view pattern, const ParameterSettings& settings) {
   ir::check(settings);
-  if (const std::string place = ir::place_of_updates(*ir_); !place.empty()) {
-    fail_usage("configure: the updates of the parameters were made before, " + place +
-               "\n  hint   call configure() before minimize() or the Trainer");
+  for (const std::string& name : ir::names_of_updates(*ir_)) {
+    fail_usage(
+        "configure: the updates of the parameters were made before, " +
+        ir::place_of_updates(*ir_, name) +
+        "\n  hint   call configure() before minimize() or the Trainer; Session::freeze() can "
+        "freeze parameters later");
   }
   int count = 0;
   for (const auto& parameter : ir_->parameters()) {

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "ir/program.h"
 #include "nn/schedule.h"
+#include "nn/updates.h"
 #include "trireme/nn.h"
 
 namespace trireme {
@@ -206,11 +207,11 @@ Value rate_at(const Schedule& schedule, const Value& step) {
   return trireme::where(step < warmup, (step + 1.0) * (rate / warmup), result);
 }
 
-Value plateau_factor(ir::Program& program) {
+Value plateau_factor(ir::Program& program, const std::string& updates) {
   const auto make = [&](const char* name, double first) {
-    return Value(program.add_parameter(name, ir::Type{DType::f64, {}, ""}, constant(first),
-                                       /*trainable=*/false,
-                                       ir::Location{"", 0, ir::kOptimizerLayer}));
+    return Value(program.add_parameter(counter_name(updates, name), ir::Type{DType::f64, {}, ""},
+                                       constant(first), /*trainable=*/false,
+                                       ir::Location{"", 0, ir::layer_of_updates(updates)}));
   };
   make(kPlateauBest, std::nan(""));
   make(kPlateauWaited, 0);

@@ -9,15 +9,32 @@
 
 namespace trireme {
 
-Tensor& ParameterStore::get(const ir::Parameter& parameter) {
-  const auto found = values_.find(parameter.name());
-  if (found != values_.end()) return found->second;
-  count(parameter.value->type);
-  return values_.emplace(parameter.name(), nn::initialize(parameter, seed_)).first->second;
+ParameterStore::ParameterStore(std::shared_ptr<const ir::Program> program, std::uint64_t seed,
+                               std::shared_ptr<runtime::Limits> limits,
+                               std::shared_ptr<ParameterStore> other)
+    : ParameterStore(std::move(program), seed, std::move(limits)) {
+  other_ = std::move(other);
+  version_ = other_->version_;
 }
 
-void ParameterStore::count(const ir::Type& type) const {
-  if (limits_ != nullptr) limits_->allocate(type.dtype, evaluate(type.shape, {}));
+const ir::Parameter* ParameterStore::shared(const ir::Parameter& parameter) const {
+  if (other_ == nullptr) return nullptr;
+  const ir::Parameter* found = other_->program_->find_parameter(parameter.name());
+  return found != nullptr && found->value->type == parameter.value->type ? found : nullptr;
+}
+
+Tensor& ParameterStore::add(const ir::Parameter& parameter, Tensor value) {
+  return values_.emplace(parameter.name(), std::move(value)).first->second;
+}
+
+Tensor& ParameterStore::get(const ir::Parameter& parameter) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = values_.find(parameter.name());
+  if (found != values_.end()) return found->second;
+  if (const ir::Parameter* same = shared(parameter)) return add(parameter, other_->get(*same));
+  const ir::Type& type = parameter.value->type;
+  limits_->allocate(type.dtype, evaluate(type.shape, {}));
+  return add(parameter, nn::initialize(parameter, seed_));
 }
 
 void ParameterStore::set(const ir::Parameter& parameter, const Tensor& value) {
@@ -27,10 +44,17 @@ void ParameterStore::set(const ir::Parameter& parameter, const Tensor& value) {
                            type.str(), value.type_str()));
   }
   changed();
-  const auto found = values_.find(parameter.name());
+  const std::scoped_lock lock(mutex_);
+  auto found = values_.find(parameter.name());
   if (found == values_.end()) {
-    count(type);
-    values_.emplace(parameter.name(), value.clone());
+    const ir::Parameter* same = shared(parameter);
+    if (same != nullptr) {
+      other_->set(*same, value);
+      add(parameter, other_->get(*same));
+      return;
+    }
+    limits_->allocate(type.dtype, value.shape());
+    add(parameter, value.clone());
   } else if (value.size_bytes() > 0) {
     std::memmove(found->second.bytes(), value.bytes(), value.size_bytes());
   }
