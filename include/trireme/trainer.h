@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trireme/callback.h"
 #include "trireme/checkpoint.h"
 #include "trireme/data.h"
 #include "trireme/deprecated.h"
@@ -93,15 +94,6 @@ struct TrainerOptions {
   DeprecatedOption<bool, "interpreter", "session.interpreter"> interpreter = {};
 };
 
-// The state of training after an epoch.
-struct EpochReport {
-  int epoch = 0;  // from 1
-  int epochs = 0;
-  Metrics training;    // only means over the epoch, while the parameters changed
-  Metrics validation;  // empty without validation data
-  double seconds = 0;  // of training, without validation
-};
-
 struct FitOptions {
   int epochs = 1;
   std::int64_t max_steps = 0;  // stop after this many steps; 0: no limit
@@ -120,7 +112,10 @@ struct FitOptions {
   // If false, a run folder with checkpoints is refused.
   bool resume = false;
 
-  // Callbacks; docs/how-to/training.md has their order and an example.
+  // Objects that follow the training, such as a History; docs/how-to/training.md has their order
+  // and an example. Null pointers are skipped.
+  std::vector<std::shared_ptr<Callback>> callbacks = {};
+  // The same events as functions.
   std::function<bool(const EpochReport&)> after_epoch = {};  // returning false stops training
   std::function<void(std::int64_t step, double loss)> after_step = {};  // steps of this fit, from 1
   std::function<void(std::int64_t step, const Metrics&)> after_evaluation = {};

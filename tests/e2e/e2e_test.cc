@@ -177,6 +177,7 @@ TEST_F(EndToEnd, ExamplesRun) {
                   {"softmax_regression", "mnist/train", "test accuracy: "},
                   {"mlp", "mnist/train", "test accuracy: "},
                   {"convolutional", "fashion_mnist/train", "test accuracy: "},
+                  {"gan", "fashion_mnist/train", "distance of the mean pictures: "},
                   {"semantic_roles", "propbank/train", "test f1: "},
                   {"translation", "tatoeba/train", "beam 4 BLEU: "},
                   {"adult_wide_and_deep", "adult/train", "test auc: "},
