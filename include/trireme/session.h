@@ -74,8 +74,8 @@ struct MemoryReport {
 using Feeds = std::map<std::string, Tensor>;
 
 // Runs a Program. Compiles each requested computation once and owns the parameters.
-// TRIREME_DUMP=dir writes all intermediate results of the compiler as text into dir. One thread at a
-// time may use a Session.
+// TRIREME_DUMP=dir writes all intermediate results of the compiler as text into dir. One thread at
+// a time may use a Session.
 class TRIREME_API Session {
  public:
   // Shares the Program, which may grow later, as in minimize().
@@ -84,8 +84,8 @@ class TRIREME_API Session {
   // the same memory, so an update in one Session is an update in all. Parameters that only one
   // Program has when they are first used belong to its Session. Seed, counters, frozen parameters
   // and Plans are separate. The Sessions may be destroyed in any order. Several threads may run
-  // Sessions that share parameters, one each, as long as no run updates a shared parameter and
-  // nobody sets one; otherwise the caller must let one end before the other begins.
+  // Sessions that share parameters, each its own, while no thread updates or sets a shared
+  // parameter. A run that updates one must not overlap with other runs; the caller must wait.
   Session(const Program& program, SessionOptions options, const Session& other);
   ~Session();
   Session(Session&&) noexcept;
@@ -109,21 +109,21 @@ class TRIREME_API Session {
   // Errors: not_found; usage, if dtype or shape differ.
   void set_parameter(std::string_view name, const Tensor& value);
 
-  // The learning rate of the next update of the set `name`, with its schedule, before the factors of
-  // single parameters.
+  // The learning rate of the next update of the set `name`, with its schedule, before the factors
+  // of single parameters.
   // Errors: usage, if there is no such set, or the Program was parsed and its rate is fixed.
   double learning_rate(std::string_view name = "");
-  // Sets the learning rate; the next update uses it. Does not compile. A schedule continues from
-  // there: it is multiplied by the factor that makes its rate of the next update `rate`. The rate is
-  // a parameter, so checkpoints contain it.
+  // Sets the learning rate; the next update uses it. Does not compile again. A schedule continues
+  // from there: it is multiplied by the factor that makes its rate of the next update `rate`. The
+  // rate is a parameter, so checkpoints contain it.
   // Errors: usage, for updates without UpdateOptions::adjustable_rate, a rate that is negative or
   // not finite (0, for FTRL), and a schedule that is 0 now.
   void set_learning_rate(double rate, std::string_view name = "");
 
   // Freezes the trainable parameters whose names match `pattern`, where * matches any characters:
   // later updates of all sets leave them and their optimizer state unchanged, do not compute their
-  // gradients, and leave these out of Clip::global_norm. Counters of steps and running statistics go
-  // on. The next run compiles, once for each set of frozen parameters. Returns the number of
+  // gradients, and leave these out of Clip::global_norm. Counters of steps and running statistics
+  // go on. The next run compiles, once for each set of frozen parameters. Returns the number of
   // parameters that match. Checkpoints do not say what is frozen.
   // Errors: not_found, if no parameter matches.
   int freeze(std::string_view pattern);

@@ -128,7 +128,8 @@ struct FitOptions {
 class TRIREME_API Trainer {
  public:
   // Adds gradients and updates to the Program, and shares it.
-  // Errors: usage, for invalid options, and a Program that has updates already.
+  // If the Program has updates of other names (UpdateOptions::name), steps run only the Trainer's.
+  // Errors: usage, for invalid options, and a Program that has updates of that name already.
   Trainer(Program& program, TrainerOptions options,
           SourceLocation where = SourceLocation::current());
   ~Trainer();

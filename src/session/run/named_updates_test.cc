@@ -194,6 +194,20 @@ TEST(NamedUpdates, ErrorsNameWhatExists) {
   EXPECT_THAT(text([&] { empty.run({}, {}, {.update = {"d"}}); }), HasSubstr("minimize() adds"));
 }
 
+// With a function that doubles gradients, before the optimizer sees them.
+TEST(NamedUpdates, GetExchangedGradients) {
+  Program program;
+  const Value w = scalar(program, "w", 3);
+  minimize(w * w, Sgd{.learning_rate = 0.5}, {.name = "doubled"},
+           [](std::vector<ParameterGradient>& all) {
+             for (ParameterGradient& each : all) each.gradient.values = each.gradient.values * 2.0;
+           });
+  const Value gradient = gradients_of_updates(program, "doubled")[0].gradient.values;
+  Session session(program);
+  EXPECT_EQ(session.run({}, {gradient}, {.update = {"doubled"}})[0].item<double>(), 12);
+  EXPECT_EQ(parameter(session, "w"), 3 - 0.5 * 12);
+}
+
 TEST(NamedUpdates, GiveTheirGradients) {
   Duel duel;
   const std::vector<ParameterGradient> found = gradients_of_updates(duel.program, "d");
@@ -340,6 +354,70 @@ TEST(Freezing, OfAllParametersLeavesOnlyTheCounter) {
   session.run({}, {three.loss}, {.training = true, .updates = true});
   EXPECT_EQ(parameter(session, "head"), 2);
   EXPECT_EQ(session.parameter("optimizer.step").item<std::int64_t>(), 1);
+}
+
+// Tables with row-sparse gradients, which are part of the norm of all gradients.
+TEST(Freezing, WorksForRowSparseGradients) {
+  const auto make = [](Program& program) {
+    const Value ids = program.input("ids", i64, {batch});
+    const auto table = [&](const char* name) {
+      return nn::embedding(ids,
+                           {.num_embeddings = 5, .dim = 2, .sparse_gradient = true, .name = name});
+    };
+    const Value x = table("one") * 3.0 + table("two");
+    return mean(x * x);
+  };
+  Program program, configured;
+  const Adam adam{.learning_rate = 0.1, .clip = {.global_norm = 0.1}};
+  minimize(make(program), adam);
+  const Value loss = make(configured);
+  configured.configure("one*", {.frozen = true});
+  minimize(loss, adam);
+  Session session(program), expected(configured);
+  session.freeze("one*");
+  const Tensor one = session.parameter("one.weight");
+  const Feeds feeds{{"ids", Tensor::from<std::int64_t>({4}, {1, 3, 3, 0})}};
+  for (int i = 0; i < 3; ++i) {
+    session.run(feeds, {}, {.training = true, .updates = true});
+    expected.run(feeds, {}, {.training = true, .updates = true});
+  }
+  EXPECT_TRUE(equal(session.parameter("one.weight"), one));
+  EXPECT_EQ(session.parameter("one.weight.adam_m").to_vector<float>(), std::vector<float>(10, 0));
+  for (const char* name : {"two.weight", "two.weight.adam_m", "two.weight.adam_v"}) {
+    EXPECT_TRUE(equal(session.parameter(name), expected.parameter(name))) << name;
+  }
+}
+
+TEST(LearningRate, OfFtrlMustBeAboveZero) {
+  Program program;
+  const Value w = scalar(program, "w", 0);
+  minimize(w * 1.0, Ftrl{.learning_rate = 0.1}, {.adjustable_rate = true});
+  Session session(program);
+  EXPECT_THROW(session.set_learning_rate(0), Error);
+  session.set_learning_rate(0.2);
+  session.run({}, {}, {.updates = true});
+  EXPECT_NEAR(parameter(session, "w"), -1 / ((1 + 1) / 0.2), 1e-12);
+}
+
+TEST(LearningRate, OfEachOptimizerIsWhatItWouldBeFromTheStart) {
+  for (const Optimizer& slow : std::initializer_list<Optimizer>{
+           Sgd{.learning_rate = 0.1}, AdamW{.learning_rate = 0.1}, Lamb{.learning_rate = 0.1},
+           Lion{.learning_rate = 0.1, .weight_decay = 0.5}, Ftrl{.learning_rate = 0.1}}) {
+    Optimizer fast = slow;
+    std::visit([](auto& rule) { rule.learning_rate = 0.3; }, fast);
+    Program changed, expected;
+    for (Program* program : {&changed, &expected}) {
+      const Value w = scalar(*program, "w", 2);
+      minimize(w * w, program == &changed ? slow : fast, {.adjustable_rate = program == &changed});
+    }
+    Session first(changed), second(expected);
+    first.set_learning_rate(0.3);
+    for (int i = 0; i < 3; ++i) {
+      first.run({}, {}, {.updates = true});
+      second.run({}, {}, {.updates = true});
+    }
+    EXPECT_NEAR(parameter(first, "w"), parameter(second, "w"), 1e-14) << slow.index();
+  }
 }
 
 }  // namespace
