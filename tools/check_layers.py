@@ -55,13 +55,14 @@ APART = ["distributed"]
 PUBLIC_HEADERS = {
     "attribute": "base", "crash": "base", "augment": "data", "deprecated": "base", "dtype": "base", "error": "base", "export": "base", "host": "base", "ragged": "base", "shape": "base", "source_location": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
+    "gradients": "transforms",
     "attention": "nn", "convolution": "nn", "functions": "nn", "loss": "nn", "models": "nn", "nn": "nn",
     "optimizer": "nn", "rnn": "nn", "sequence": "nn", "control": "nn", "recurrent": "nn",
     "structured": "nn", "decoding": "nn",
-    "c": "inference", "gradients": "session", "data": "data", "image": "data", "known_data": "data", "readers": "data", "sequence_metrics": "data", "text": "data",
+    "c": "inference", "data": "data", "image": "data", "known_data": "data", "readers": "data", "sequence_metrics": "data", "text": "data",
     "text_data": "data",
     "inference": "inference",
-    "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "metrics": "session", "precision": "session", "saved_model": "session", "session": "session",
+    "callback": "session", "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "metrics": "session", "precision": "session", "saved_model": "session", "session": "session",
     "trainer": "session", "trireme": "session",
     "distributed": "distributed", "exported_table": "distributed",
 }

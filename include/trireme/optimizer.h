@@ -40,8 +40,7 @@ struct TRIREME_API Schedule {
     cosine,
     polynomial,
     one_cycle,
-    inverse_sqrt,
-    adjustable
+    inverse_sqrt
   };
   Kind kind = Kind::constant;
   double rate = 1e-3;      // at the start, or after the warm-up
@@ -53,9 +52,6 @@ struct TRIREME_API Schedule {
 
   Schedule(double constant = 1e-3) : rate(constant) {}  // NOLINT
 
-  // `rate` until Session::set_learning_rate() changes it. The parameter "optimizer.learning_rate",
-  // an f64 scalar, holds it.
-  static Schedule adjustable(double rate);
   // rate * factor^floor(step / every)
   static Schedule step_decay(double rate, std::int64_t every, double factor);
   // rate * factor^(number of milestones that are not above the step); milestones are increasing
@@ -80,8 +76,7 @@ struct TRIREME_API Schedule {
   Schedule on_plateau(Plateau plateau) const;
 
   bool is_constant() const { return kind == Kind::constant && warmup_steps == 0 && !plateau; }
-  // Computed on the host, without the plateau's factor; of adjustable(), the first rate.
-  double at(std::int64_t step) const;
+  double at(std::int64_t step) const;  // computed on the host, without the plateau's factor
 };
 
 // Limits on gradients, applied in this order before the optimizer uses them; 0 means none.
@@ -251,6 +246,18 @@ struct TRIREME_API Average {
 
 // Options in addition to the optimizer's rule.
 struct UpdateOptions {
+  // A Program can have several sets of updates with different names, such as "generator" and
+  // "discriminator"; RunOptions::update selects some of them. A name has letters, digits, '_', '-'
+  // and '.'. The state of set "d" is in the parameters "optimizer.d/step",
+  // "optimizer.d/<name>.adam_m" and so on.
+  std::string name = {};
+  // minimize() updates the trainable parameters whose names match a pattern, where * matches any
+  // characters ("encoder/*"). Empty: all of them.
+  std::vector<std::string> parameters = {};
+  // Session::set_learning_rate() can change the learning rate, without compiling again. A constant
+  // rate is then the f64 parameter "optimizer.learning_rate"; other schedules are multiplied by
+  // "optimizer.learning_rate_factor". The default adds no parameter, so the rate is fixed.
+  bool adjustable_rate = false;
   // An update runs every `accumulate` steps, with the mean of their gradients. Schedules, averages
   // and "optimizer.step" count updates. The sums are kept in "<name>.gradient", the count in
   // "optimizer.batch" and the sum of weights in "optimizer.weight"; they carry over from one epoch
@@ -264,13 +271,6 @@ struct UpdateOptions {
   // l1 * sign(p) + l2 * p is added to gradients after clipping; the loss does not include it. A
   // parameter's settings multiply both by their weight_decay and add their own l1 and l2.
   double l1 = 0, l2 = 0;
-  // The name of these updates, if the Program has several, such as those of a generator and of a
-  // discriminator: letters, digits and _. RunOptions::update selects them. Their counters are
-  // "optimizer.NAME.step" and so on, their state "PARAMETER.NAME.adam_m" and so on.
-  std::string name = {};
-  // Patterns of the names of the parameters to update, where * matches any characters:
-  // "discriminator/*". Empty: all trainable parameters.
-  std::vector<std::string> parameters = {};
 };
 
 namespace nn {
@@ -286,7 +286,7 @@ struct Gradient {
 // Appends ops to the parameters' Program that assign each its next value. gradients[i] belongs to
 // parameters[i]. State is kept in parameters that are not trained: "<name>.momentum",
 // "<name>.adam_m", "<name>.adam_v" and so on, and "optimizer.step" if the rule depends on the step.
-// Frozen parameters stay unchanged and have no state.
+// Frozen parameters stay unchanged and have no state. UpdateOptions::parameters is not used.
 // Errors: usage, for invalid options, options that do not support a row-sparse gradient, and a
 // Program that has updates of this name already.
 TRIREME_API void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,

@@ -34,12 +34,13 @@ struct SessionOptions {
 };
 
 struct RunOptions {
-  bool training = false;      // dropout is active, batch_norm uses the batch's statistics
-  bool updates = false;       // parameters get the new values that minimize() computes
-  bool check_finite = false;  // Error(numeric) names the first layer with NaN or infinity
-  // With `updates`, the names of the updates to apply (UpdateOptions::name), where "" is the one
-  // without a name. Empty: all.
+  bool training = false;  // dropout is active, batch_norm uses the batch's statistics
+  bool updates = false;   // parameters get the new values that minimize() computes
+  // Runs only these sets of updates (UpdateOptions::name; "" is the set without a name), and
+  // computes only what they and the fetches need. Running statistics, such as those of batch_norm,
+  // are then updated where their layer's input is computed. Empty: all sets, if `updates` is true.
   std::vector<std::string> update = {};
+  bool check_finite = false;  // Error(numeric) names the first layer with NaN or infinity
 };
 
 // Resources that a Session has used so far.
@@ -73,15 +74,18 @@ struct MemoryReport {
 using Feeds = std::map<std::string, Tensor>;
 
 // Runs a Program. Compiles each requested computation once and owns the parameters.
-// TRIREME_DUMP=dir writes all intermediate results of the compiler as text into dir. Not
-// thread-safe.
+// TRIREME_DUMP=dir writes all intermediate results of the compiler as text into dir. One thread at
+// a time may use a Session.
 class TRIREME_API Session {
  public:
   // Shares the Program, which may grow later, as in minimize().
   explicit Session(const Program& program, SessionOptions options = {});
-  // The same, but parameters that the Program of `other` has with the same name, dtype and shape
-  // are those of `other`: a change in one Session is seen by both. Both Sessions must not run, or
-  // set parameters, at the same time. `other` may be destroyed first.
+  // Shares the parameters of `other`: those of the same name, dtype and shape in both Programs are
+  // the same memory, so an update in one Session is an update in all. Parameters that only one
+  // Program has when they are first used belong to its Session. Seed, counters, frozen parameters
+  // and Plans are separate. The Sessions may be destroyed in any order. Several threads may run
+  // Sessions that share parameters, each its own, while no thread updates or sets a shared
+  // parameter. A run that updates one must not overlap with other runs; the caller must wait.
   Session(const Program& program, SessionOptions options, const Session& other);
   ~Session();
   Session(Session&&) noexcept;
@@ -105,19 +109,28 @@ class TRIREME_API Session {
   // Errors: not_found; usage, if dtype or shape differ.
   void set_parameter(std::string_view name, const Tensor& value);
 
-  // From the next run on, updates leave the trainable parameters whose names match the pattern, and
-  // their optimizer state, as they are; * matches any characters. unfreeze() ends that, and has no
-  // effect on parameters that are frozen in the Program. Each set of frozen parameters is compiled
-  // once. Clip::global_norm still counts the gradients of frozen parameters.
-  // Errors: not_found, if no trainable parameter matches.
-  void freeze(std::string_view pattern);
-  void unfreeze(std::string_view pattern);
+  // The learning rate of the next update of the set `name`, with its schedule, before the factors
+  // of single parameters.
+  // Errors: usage, if there is no such set, or the Program was parsed and its rate is fixed.
+  double learning_rate(std::string_view name = "");
+  // Sets the learning rate; the next update uses it. Does not compile again. A schedule continues
+  // from there: it is multiplied by the factor that makes its rate of the next update `rate`. The
+  // rate is a parameter, so checkpoints contain it.
+  // Errors: usage, for updates without UpdateOptions::adjustable_rate, a rate that is negative or
+  // not finite (0, for FTRL), and a schedule that is 0 now.
+  void set_learning_rate(double rate, std::string_view name = "");
 
-  // The learning rate of the updates of this name, if it is a Schedule::adjustable(). The next run
-  // uses a new rate; nothing is compiled again.
-  // Errors: usage, if there is no such rate, or the new one is not a finite number of at least 0.
-  double learning_rate(std::string_view update = "");
-  void set_learning_rate(double rate, std::string_view update = "");
+  // Freezes the trainable parameters whose names match `pattern`, where * matches any characters:
+  // later updates of all sets leave them and their optimizer state unchanged, do not compute their
+  // gradients, and leave these out of Clip::global_norm. Counters of steps and running statistics
+  // go on. The next run compiles, once for each set of frozen parameters. Returns the number of
+  // parameters that match. Checkpoints do not say what is frozen.
+  // Errors: not_found, if no parameter matches.
+  int freeze(std::string_view pattern);
+  // Undoes freeze(). Parameters that Program::configure() has frozen stay frozen: they have no
+  // updates.
+  int unfreeze(std::string_view pattern);
+  std::vector<std::string> frozen() const;  // names of parameters, sorted
 
   // The number of runs so far. With the seed it determines the random numbers of the next run, so
   // setting it back repeats them.

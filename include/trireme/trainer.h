@@ -4,12 +4,15 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "trireme/callback.h"
 #include "trireme/checkpoint.h"
 #include "trireme/data.h"
 #include "trireme/deprecated.h"
 #include "trireme/export.h"
+#include "trireme/gradients.h"
 #include "trireme/metrics.h"
 #include "trireme/optimizer.h"
 #include "trireme/program.h"
@@ -26,22 +29,32 @@ struct ParameterGradient {
 // sum over several processes. It may also remove parameters, which then stay unchanged.
 using ExchangeGradients = std::function<void(std::vector<ParameterGradient>&)>;
 
-// Appends the gradients of the loss with respect to all trainable parameters, and the optimizer's
-// updates, to the loss's Program. A run with RunOptions::updates is then one training step.
+// Appends the gradients of the loss with respect to all trainable parameters, or those that
+// UpdateOptions::parameters chooses, and the optimizer's updates, to the loss's Program. A run with
+// RunOptions::updates is then one training step.
 //
-// A Program can have several updates with different names, each with its own loss, optimizer and
-// parameters (UpdateOptions::name, ::parameters). All gradients use the parameters from before the
-// step, also if one run applies several updates. Build all losses before the first minimize().
-// Errors: usage, if the loss is not a float scalar, no parameter is trainable, or the Program has
-// updates of this name already; not_found, if no parameter matches a pattern.
+// Several calls with different UpdateOptions::name make several sets of updates, each with its own
+// optimizer and state: RunOptions::update selects the sets of a run. All gradients of a run use the
+// parameters as they are before it. If two sets of a run change one parameter, they do so in the
+// order of the calls.
+// Errors: usage, if the loss is not a float scalar, no parameter is trainable, a pattern of
+// `parameters` matches none, or the Program has updates of that name already.
 TRIREME_API void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& options = {},
                           const ExchangeGradients& exchange = {},
                           SourceLocation where = SourceLocation::current());
 
+// The parameters that a minimize() of that name changes, and their gradients as its optimizer gets
+// them: after `exchange`, before accumulation, clipping and penalties. To fetch them or to compute
+// with them.
+// Errors: usage, if there are no such updates, or the Program was parsed from text.
+[[nodiscard]] TRIREME_API std::vector<ParameterGradient> gradients_of_updates(
+    const Program& program, std::string_view name = "");
+
 // Reports a measurement of the plateau's metric; the Trainer calls it after every epoch. The next
-// step uses the resulting learning rate.
+// step of the updates `name` uses the resulting learning rate.
 // Errors: not_found, if minimize() got no such schedule.
-TRIREME_API void report_to_plateau(Session& session, const Plateau& plateau, double measured);
+TRIREME_API void report_to_plateau(Session& session, const Plateau& plateau, double measured,
+                                   std::string_view name = "");
 
 // While this object exists, the parameters of a Session hold their averages
 // (UpdateOptions::average), for evaluating and saving. Its destructor restores them. Do not train
@@ -81,15 +94,6 @@ struct TrainerOptions {
   DeprecatedOption<bool, "interpreter", "session.interpreter"> interpreter = {};
 };
 
-// The state of training after an epoch.
-struct EpochReport {
-  int epoch = 0;  // from 1
-  int epochs = 0;
-  Metrics training;    // only means over the epoch, while the parameters changed
-  Metrics validation;  // empty without validation data
-  double seconds = 0;  // of training, without validation
-};
-
 struct FitOptions {
   int epochs = 1;
   std::int64_t max_steps = 0;  // stop after this many steps; 0: no limit
@@ -108,7 +112,10 @@ struct FitOptions {
   // If false, a run folder with checkpoints is refused.
   bool resume = false;
 
-  // Callbacks; docs/how-to/training.md has their order and an example.
+  // Objects that follow the training, such as a History; docs/how-to/training.md has their order
+  // and an example. Null pointers are skipped.
+  std::vector<std::shared_ptr<Callback>> callbacks = {};
+  // The same events as functions.
   std::function<bool(const EpochReport&)> after_epoch = {};  // returning false stops training
   std::function<void(std::int64_t step, double loss)> after_step = {};  // steps of this fit, from 1
   std::function<void(std::int64_t step, const Metrics&)> after_evaluation = {};
@@ -121,7 +128,8 @@ struct FitOptions {
 class TRIREME_API Trainer {
  public:
   // Adds gradients and updates to the Program, and shares it.
-  // Errors: usage, for invalid options, and a Program that has updates already.
+  // If the Program has updates of other names (UpdateOptions::name), steps run only the Trainer's.
+  // Errors: usage, for invalid options, and a Program that has updates of that name already.
   Trainer(Program& program, TrainerOptions options,
           SourceLocation where = SourceLocation::current());
   ~Trainer();

@@ -3,6 +3,7 @@
 // The whole public interface of Trireme.
 
 #include "trireme/attention.h"
+#include "trireme/callback.h"
 #include "trireme/checkpoint.h"
 #include "trireme/compile.h"
 #include "trireme/control.h"

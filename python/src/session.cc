@@ -127,7 +127,7 @@ void add_session(nb::module_& m) {
            "Updates leave the parameters whose names match as they are; * matches any text.")
       .def("unfreeze", &Session::unfreeze, nb::arg("pattern"))
       .def("learning_rate", &Session::learning_rate, nb::arg("update") = "",
-           "The rate of updates that were made with tr.schedules.adjustable(rate).")
+           "The learning rate of the next update.")
       .def("set_learning_rate", &Session::set_learning_rate, nb::arg("rate"),
            nb::arg("update") = "")
       .def(

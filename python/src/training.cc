@@ -37,6 +37,7 @@ UpdateOptions update_options(const Call& call) {
   call.set("l2", options.l2);
   call.set("name", options.name);
   call.set("parameters", options.parameters);
+  call.set("adjustable_rate", options.adjustable_rate);
   return options;
 }
 
@@ -199,7 +200,8 @@ void add_training(nb::module_& m) {
       },
       nb::arg("loss"), nb::arg("optimizer"), nb::arg("options"),
       nb::sig("def minimize(loss: Value, optimizer: Optimizer, *, name: str = '', parameters: "
-              "Sequence[str] = (), accumulate: int = 1, accumulate_weight: Value | None = None, "
+              "Sequence[str] = (), adjustable_rate: bool = False, accumulate: int = 1, "
+              "accumulate_weight: Value | None = None, "
               "average: Any = None, l1: float = 0, l2: float = 0) -> None"),
       "Adds the gradients of a loss and the updates of an optimizer to the Program.");
   nb::class_<Trainer>(m, "Trainer", "Trains, evaluates and saves one Program.")

@@ -11,6 +11,7 @@
 #include "compiler/storage.h"
 #include "ir/blocks.h"
 #include "transforms/preparation.h"
+#include "transforms/select_updates.h"
 
 namespace trireme::compiler {
 namespace {
@@ -97,9 +98,7 @@ std::unique_ptr<ir::Program> optimized(const ir::Program& source,
                                        const std::vector<const ir::Value*>& fetches,
                                        const PassContext& context, Dump& dump) {
   std::unique_ptr<ir::Program> program = copy_for(source, fetches);
-  if (context.options.updates) {
-    transforms::select_updates(*program, context.options.selection);
-  }
+  transforms::select_updates(*program, context.options.update, context.options.frozen);
   dump.program("start", *program);
   run_passes(optimization_passes(), *program, context, dump);
   return program;

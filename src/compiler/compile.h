@@ -9,15 +9,17 @@
 #include "codegen/codegen.h"
 #include "ir/program.h"
 #include "plan/plan.h"
-#include "transforms/select_updates.h"
 
 namespace trireme::compiler {
 
 struct CompileOptions {
   bool training = false;  // which operand when_training returns
   bool updates = false;   // run the `assign` ops; if false, parameters are only read
-  transforms::UpdateSelection selection = {};  // which of them
-  bool fuse = true;  // if false, every op is a separate kernel, for checks
+  // With updates: the names of the sets to run; empty: all. Assigns that belong to no set then run
+  // only where transforms::drop_idle_assigns() keeps them.
+  std::vector<std::string> update = {};
+  std::vector<std::string> frozen = {};  // parameters that stay unchanged, with their state
+  bool fuse = true;                      // if false, every op is a separate kernel, for checks
   // If false, convolutions and matrix products become generated kernels too, so that the Plan calls
   // no library for them.
   bool libraries = true;

@@ -12,6 +12,7 @@
 #include "transforms/duplicate_cheap_ops.h"
 #include "transforms/prune.h"
 #include "transforms/schedule_rnns.h"
+#include "transforms/select_updates.h"
 #include "transforms/simplify.h"
 #include "transforms/specialise.h"
 #include "transforms/split_reductions.h"
@@ -43,6 +44,10 @@ void prune(ir::Program& program, const PassContext& context) {
   transforms::prune(program, {.keep_side_effects = context.options.updates, .drop_inputs = true});
 }
 
+void drop_idle_assigns(ir::Program& program, const PassContext& context) {
+  if (!context.options.update.empty()) transforms::drop_idle_assigns(program);
+}
+
 void use_direct_kernels(ir::Program& program, const PassContext& context) {
   transforms::use_direct_kernels(program, [&](const ir::Op& op) {
     return !context.options.libraries || generated_is_faster(op);
@@ -70,6 +75,8 @@ void plain(ir::Program& program, const PassContext&) {
 
 constexpr Pass kOptimization[] = {
     {"specialize", specialize, "Only the selected mode is optimized, and the other costs nothing."},
+    {"drop_idle_assigns", drop_idle_assigns,
+     "Needs the mode, and finds assigns of the whole Program: before work moves out of an rnn."},
     {"prune_other_mode", prune, "Moving work out of an rnn is not worth it for unused results."},
     {"copy_old_values", plain<transforms::copy_old_values>,
      "Before the passes that move reads of parameters; assigns of no use are gone."},

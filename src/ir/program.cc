@@ -322,7 +322,6 @@ void copy_block(const Block& from, Block& to, ValueMap& map) {
 
 std::unique_ptr<Program> Program::clone() const {
   auto copy = std::make_unique<Program>(name, *op_set_);
-  copy->updates_at = updates_at;
   ValueMap map;
   for (const auto& parameter : parameters_) {
     map[parameter->value.get()] =
@@ -331,6 +330,19 @@ std::unique_ptr<Program> Program::clone() const {
   }
   copy_block(main_, copy->main_, map);
   copy->builder_->copy_names(*builder_);
+  copy->updates = updates;
+  const auto update = [&](Value*& value) {
+    const auto found = map.find(value);
+    value = found == map.end() ? nullptr : found->second;
+  };
+  for (UpdateSet& set : copy->updates) {
+    update(set.rate);
+    for (UpdatedParameter& each : set.parameters) {
+      for (Value** value : {&each.parameter, &each.gradient, &each.rows, &each.clipped}) {
+        update(*value);
+      }
+    }
+  }
   return copy;
 }
 

@@ -79,9 +79,27 @@ struct Parameter {
   const std::string& name() const { return value->name; }
 };
 
-// The layer of the ops that update parameters, and the scope of the optimizer's state.
-// Those of updates that are called "d" have the layer "optimizer.d".
+// The layer of the ops that update parameters.
 inline constexpr const char* kOptimizerLayer = "optimizer";
+
+// A parameter that an update changes, and its gradient: dense, or row-sparse with `rows`.
+struct UpdatedParameter {
+  Value* parameter = nullptr;
+  Value* gradient = nullptr;
+  Value* rows = nullptr;
+  Value* clipped = nullptr;  // what the optimizer clips: the mean of accumulated gradients
+};
+
+// One set of updates: a call of minimize() or apply_updates().
+struct UpdateSet {
+  std::string name;       // UpdateOptions::name
+  std::string place;      // "at FILE:LINE"
+  Value* rate = nullptr;  // the learning rate of the next update, f64 []; null: constant_rate
+  double constant_rate = 0;
+  bool divides_by_rate = false;  // so the rate must be above 0
+  bool adjustable = false;       // its rate can be set
+  std::vector<UpdatedParameter> parameters;
+};
 
 class Program : public std::enable_shared_from_this<Program> {
  public:
@@ -92,9 +110,9 @@ class Program : public std::enable_shared_from_this<Program> {
   std::unique_ptr<Program> clone() const;
 
   std::string name;
-  // Where the updates of an optimizer were added, "at FILE:LINE", by their names. Those of a parsed
-  // Program are missing. Not part of the text.
-  std::map<std::string, std::string, std::less<>> updates_at;
+  // The sets of updates of optimizers, in the order of their calls. Not part of the text: a parsed
+  // Program has none. Its Values are of this Program, and valid until a transform rewrites it.
+  std::vector<UpdateSet> updates;
   const OpSet& op_set() const { return *op_set_; }
   Block& main() { return main_; }
   const Block& main() const { return main_; }
@@ -149,13 +167,20 @@ class Program : public std::enable_shared_from_this<Program> {
   std::unique_ptr<Builder> builder_;
 };
 
-// The name of the updates that an op belongs to, "" for those without a name. Empty for other ops.
-std::optional<std::string> name_of_update(const Op& op);
-// The names of all updates of trainable parameters.
-std::set<std::string> names_of_updates(const Program& program);
-// Where the updates of this name come from: "at FILE:LINE" or "in its text". Empty if there are
-// none.
+// The names of sets of updates, also of a parsed Program, in the order of their ops. The layer of
+// the ops of set "d" is "optimizer.d" or below; that of the set without a name is "optimizer".
+std::vector<std::string> names_of_updates(const Program& program);
+std::string layer_of_updates(std::string_view name);
+// The set to which an op belongs; empty if it updates no parameters.
+std::optional<std::string_view> update_of(const Op& op);
+const UpdateSet* find_updates(const Program& program, std::string_view name);  // null if unknown
+// Where a set comes from: "at FILE:LINE" or "in its text". Empty if there is none.
 std::string place_of_updates(const Program& program, std::string_view name);
+// The parameter to which `state` of an optimizer belongs, or `state` if it is trainable itself.
+// Empty for state of no parameter, such as the number of updates.
+std::string_view owner_of_state(const Program& program, std::string_view state);
+// Error(usage) that lists the names, if the Program has no updates of that name.
+void require_updates(const Program& program, std::string_view name, const char* function);
 
 bool same(const Attribute& a, const Attribute& b);  // kind and value; NaN equals NaN
 bool same(const Attributes& a, const Attributes& b);

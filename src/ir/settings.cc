@@ -71,33 +71,6 @@ void check(const ParameterSettings& settings) {
   }
 }
 
-std::optional<std::string> name_of_update(const Op& op) {
-  const std::string_view first =
-      std::string_view(op.location.layer).substr(0, op.location.layer.find('/'));
-  constexpr std::string_view kUpdates = kOptimizerLayer;
-  if (!first.starts_with(kUpdates)) return std::nullopt;
-  if (first.size() == kUpdates.size()) return "";
-  if (first[kUpdates.size()] != '.') return std::nullopt;
-  return std::string(first.substr(kUpdates.size() + 1));
-}
-
-std::set<std::string> names_of_updates(const Program& program) {
-  std::set<std::string> names;
-  for (const auto& [name, place] : program.updates_at) names.insert(name);
-  for (const auto& op : program.main().ops) {
-    if (!op->has(Trait::side_effect)) continue;
-    if (std::optional<std::string> name = name_of_update(*op)) names.insert(*std::move(name));
-  }
-  return names;
-}
-
-std::string place_of_updates(const Program& program, std::string_view name) {
-  if (const auto found = program.updates_at.find(name); found != program.updates_at.end()) {
-    return found->second;
-  }
-  return names_of_updates(program).contains(std::string(name)) ? "in its text" : "";
-}
-
 bool matches(std::string_view pattern, std::string_view text) {
   // After a mismatch, the last * matches one more character and the rest is tried again.
   std::size_t p = 0, t = 0, star = std::string_view::npos, taken = 0;
@@ -136,10 +109,12 @@ namespace {
 
 int Program::configure(std::string_view pattern, const ParameterSettings& settings) {
   ir::check(settings);
-  if (const std::set<std::string> names = ir::names_of_updates(*ir_); !names.empty()) {
-    fail_usage("configure: the updates of the parameters were made before, " +
-               ir::place_of_updates(*ir_, *names.begin()) +
-               "\n  hint   call configure() before minimize() or the Trainer");
+  for (const std::string& name : ir::names_of_updates(*ir_)) {
+    fail_usage(
+        "configure: the updates of the parameters were made before, " +
+        ir::place_of_updates(*ir_, name) +
+        "\n  hint   call configure() before minimize() or the Trainer; Session::freeze() can "
+        "freeze parameters later");
   }
   int count = 0;
   for (const auto& parameter : ir_->parameters()) {

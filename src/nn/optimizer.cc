@@ -1,7 +1,5 @@
 #include "trireme/optimizer.h"
 
-#include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -129,19 +127,53 @@ void apply_updates(const Optimizer& optimizer, const std::vector<Value>& paramet
 }
 
 void require_no_updates(const ir::Program& program, const std::string& name) {
-  const auto is_valid = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
-  if (!std::all_of(name.begin(), name.end(), is_valid)) {
-    fail_usage("minimize: \"" + name +
-               "\" is no name for updates\n  hint   use letters, digits and _");
+  if (!name.empty() && (!ir::is_name(name) || name.find('/') != std::string::npos)) {
+    fail_usage("minimize: the name of updates \"" + name +
+               "\" must have letters, digits, '_', '-' and '.' only, and not begin with a digit");
   }
   const std::string place = ir::place_of_updates(program, name);
   if (place.empty()) return;
-  const std::string which = name.empty() ? "updates" : "updates \"" + name + "\"";
-  fail_usage("minimize: the Program \"" + program.name + "\" has " + which + " already, made " +
-             place +
-             "\n  hint   give each a name, minimize(loss, optimizer, {.name = \"d\"}), or minimize "
-             "the sum of the losses once");
+  fail_usage("minimize: the Program \"" + program.name + "\" has updates " +
+             (name.empty() ? "" : "\"" + name + "\" ") + "already, made " + place +
+             "\n  hint   minimize the sum of the losses once, or give updates names of their own: "
+             "{.name = \"discriminator\"}");
 }
+
+namespace {
+
+template <class Rule>
+void apply_rule(const Rule& rule, ir::Program& program, const std::vector<Value>& parameters,
+                const std::vector<Gradient>& gradients, const UpdateOptions& options,
+                ir::UpdateSet& set) {
+  check(rule);
+  const std::string layer = ir::layer_of_updates(options.name);
+  ir::Location location{"", 0, layer};
+  const ir::Builder::LocationGuard at(program.builder(), location);
+  const Updates updates(program, rule.learning_rate, options, counts_steps<Rule>);
+  set.rate = updates.rate().get();
+  set.constant_rate = rule.learning_rate.rate;
+  set.adjustable = options.adjustable_rate;
+  set.divides_by_rate = is_one_of<Rule, Ftrl>;
+  std::vector<Slot> slots;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (program.parameter_of(parameters[i].get()).settings.frozen) continue;
+    Slot slot = slot_of(program, parameters[i], gradients[i]);
+    if (slot.rows) check_sparse(rule, options, slot);
+    updates.accumulate(slot);
+    set.parameters.push_back(
+        {parameters[i].get(), gradients[i].values.get(), gradients[i].rows.get(), slot.g.get()});
+    slots.push_back(std::move(slot));
+  }
+  clip(slots, rule.clip);
+  for (Slot& slot : slots) {
+    const ir::Location& declared = program.parameter_of(slot.parameter.get()).location;
+    location = {declared.file, declared.line, layer + "/" + declared.layer};
+    add_penalty(rule, options, slot);
+    update(rule, updates, slot);
+  }
+}
+
+}  // namespace
 
 void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
                    const std::vector<Gradient>& gradients, const UpdateOptions& options,
@@ -154,33 +186,14 @@ void apply_updates(const Optimizer& optimizer, const std::vector<Value>& paramet
   ir::Program& program = *parameters.front().get()->program;
   require_no_updates(program, options.name);
   const ir::Location call = program.builder().locate(where);
-  program.updates_at[options.name] = "at " + call.file + ":" + std::to_string(call.line);
-  const std::string layer = kLayer + (options.name.empty() ? "" : "." + options.name);
-  const ir::Builder::LayerGuard scope(program.builder(), layer);
+  ir::UpdateSet set{.name = options.name,
+                    .place = "at " + call.file + ":" + std::to_string(call.line)};
+  program.updates.push_back(set);  // stays, also if an error leaves a part of the updates
+  const ir::Builder::LayerGuard scope(program.builder(), ir::layer_of_updates(options.name));
   std::visit(
-      [&](const auto& rule) {
-        using Rule = std::decay_t<decltype(rule)>;
-        check(rule);
-        ir::Location location{"", 0, layer};
-        const ir::Builder::LocationGuard at(program.builder(), location);
-        const Updates updates(program, rule.learning_rate, options, counts_steps<Rule>);
-        std::vector<Slot> slots;
-        for (std::size_t i = 0; i < parameters.size(); ++i) {
-          if (program.parameter_of(parameters[i].get()).settings.frozen) continue;
-          Slot slot = slot_of(program, parameters[i], gradients[i]);
-          if (slot.rows) check_sparse(rule, options, slot);
-          updates.accumulate(slot);
-          slots.push_back(std::move(slot));
-        }
-        clip(slots, rule.clip);
-        for (Slot& slot : slots) {
-          const ir::Location& declared = program.parameter_of(slot.parameter.get()).location;
-          location = {declared.file, declared.line, layer + "/" + declared.layer};
-          add_penalty(rule, options, slot);
-          update(rule, updates, slot);
-        }
-      },
+      [&](const auto& rule) { apply_rule(rule, program, parameters, gradients, options, set); },
       optimizer);
+  program.updates.back() = std::move(set);
 }
 
 void limit_gradients(const Optimizer& optimizer, const std::vector<Value>& parameters,

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "ir/program.h"
 #include "nn/schedule.h"
+#include "nn/updates.h"
 #include "trireme/nn.h"
 
 namespace trireme {
@@ -87,12 +88,6 @@ Schedule Schedule::inverse_sqrt(double peak, std::int64_t steps) {
   return schedule;
 }
 
-Schedule Schedule::adjustable(double rate) {
-  Schedule schedule(rate);
-  schedule.kind = Kind::adjustable;
-  return schedule;
-}
-
 Schedule Schedule::on_plateau(Plateau plateau) const {
   plateau.least.apply_to(plateau.min_factor);
   if (!(plateau.factor > 0 && plateau.factor < 1)) {
@@ -140,8 +135,7 @@ double Schedule::at(std::int64_t step) const {
   const auto s = static_cast<double>(step - warmup_steps);
   const auto n = static_cast<double>(steps);
   switch (kind) {
-    case Kind::constant:
-    case Kind::adjustable: return rate;
+    case Kind::constant: return rate;
     case Kind::step_decay: return rate * std::pow(factor, std::floor(s / n));
     case Kind::multi_step: {
       const auto passed =
@@ -190,7 +184,7 @@ Value multi_step(const Schedule& schedule, const Value& s) {
 
 }  // namespace
 
-Value rate_at(const Schedule& schedule, const Value& step, const std::string& prefix) {
+Value rate_at(const Schedule& schedule, const Value& step) {
   using Kind = Schedule::Kind;
   const double rate = schedule.rate, last = schedule.last;
   const Value s = maximum(step - static_cast<double>(schedule.warmup_steps), 0.0);
@@ -198,11 +192,6 @@ Value rate_at(const Schedule& schedule, const Value& step, const std::string& pr
   Value result;
   switch (schedule.kind) {
     case Kind::constant: result = s * 0.0 + rate; break;
-    case Kind::adjustable:
-      result = Value(step.get()->program->add_parameter(
-          prefix + "learning_rate", ir::Type{DType::f64, {}, ""}, constant(rate),
-          /*trainable=*/false, ir::Location{"", 0, ir::kOptimizerLayer}));
-      break;
     case Kind::step_decay: result = pow(schedule.factor, floor(s / n)) * rate; break;
     case Kind::exponential: result = pow(schedule.factor, s) * rate; break;
     case Kind::cosine: result = half_cosine(rate, last, s / n); break;
@@ -215,15 +204,14 @@ Value rate_at(const Schedule& schedule, const Value& step, const std::string& pr
   }
   if (schedule.warmup_steps == 0) return result;
   const auto warmup = static_cast<double>(schedule.warmup_steps);
-  if (schedule.kind == Kind::adjustable) return result * minimum((step + 1.0) / warmup, 1.0);
   return trireme::where(step < warmup, (step + 1.0) * (rate / warmup), result);
 }
 
-Value plateau_factor(ir::Program& program) {
+Value plateau_factor(ir::Program& program, const std::string& updates) {
   const auto make = [&](const char* name, double first) {
-    return Value(program.add_parameter(name, ir::Type{DType::f64, {}, ""}, constant(first),
-                                       /*trainable=*/false,
-                                       ir::Location{"", 0, ir::kOptimizerLayer}));
+    return Value(program.add_parameter(counter_name(updates, name), ir::Type{DType::f64, {}, ""},
+                                       constant(first), /*trainable=*/false,
+                                       ir::Location{"", 0, ir::layer_of_updates(updates)}));
   };
   make(kPlateauBest, std::nan(""));
   make(kPlateauWaited, 0);

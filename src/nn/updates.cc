@@ -13,13 +13,24 @@ Updates::Updates(ir::Program& program, const Schedule& schedule, const UpdateOpt
   if (options.accumulate > 1) count_batches();
   if (needs_step || !schedule.is_constant() || options.average.kind != Average::Kind::none) {
     count_updates();
+  } else {
+    make_rate();
   }
 }
 
-Value Updates::counter(const char* name, DType dtype) const {
-  return Value(program_.add_parameter(update_prefix(options_.name) + name, ir::Type{dtype, {}, ""},
-                                      zeros(), /*trainable=*/false,
-                                      ir::Location{"", 0, ir::kOptimizerLayer}));
+std::string state_prefix(std::string_view updates) {
+  return updates.empty() ? "" : ir::layer_of_updates(updates) + "/";
+}
+
+std::string counter_name(std::string_view updates, std::string_view counter) {
+  const std::string prefix = updates.empty() ? "optimizer." : state_prefix(updates);
+  return prefix + std::string(counter);
+}
+
+Value Updates::counter(const char* name, DType dtype, double initial) const {
+  return Value(program_.add_parameter(
+      counter_name(options_.name, name), ir::Type{dtype, {}, ""}, constant(initial),
+      /*trainable=*/false, ir::Location{"", 0, ir::layer_of_updates(options_.name)}));
 }
 
 void Updates::count_batches() {
@@ -39,44 +50,41 @@ void Updates::count_updates() {
   const Value updates = counter("step");
   const Value next = updates + 1.0;
   number_ = cast(next, {.dtype = f64});
-  if (!schedule_.is_constant()) {
-    rate_ = rate_at(schedule_, number_ - 1.0, update_prefix(options_.name));
-  }
-  if (schedule_.plateau) {
-    if (!options_.name.empty()) {
-      fail_usage("minimize: the updates \"" + options_.name +
-                 "\" have a schedule on_plateau, which only updates without a name can have");
-    }
-    rate_ = rate_ * plateau_factor(program_);
-  }
+  if (!schedule_.is_constant()) rate_ = rate_at(schedule_, number_ - 1.0);
+  make_rate();
   set(updates, next);
+}
+
+void Updates::make_rate() {
+  if (schedule_.plateau) rate_ = rate_ * plateau_factor(program_, options_.name);
+  if (!options_.adjustable_rate) return;
+  rate_ = rate_ ? rate_ * counter(kFactor, f64, 1) : counter(kRate, f64, schedule_.rate);
 }
 
 Operand Updates::rate(const Slot& slot) const {
   const double factor = slot.settings.learning_rate;
-  if (schedule_.is_constant()) return schedule_.rate * factor;
+  if (!rate_) return schedule_.rate * factor;
   return as(factor == 1 ? rate_ : rate_ * factor, slot.p);
 }
 
 Operand Updates::rate_over(const Value& divisor, const Slot& slot) const {
   const double factor = slot.settings.learning_rate;
-  if (schedule_.is_constant()) return as(schedule_.rate * factor / divisor, slot.p);
+  if (!rate_) return as(schedule_.rate * factor / divisor, slot.p);
   return as((factor == 1 ? rate_ : rate_ * factor) / divisor, slot.p);
 }
 
 Value Updates::decayed(const Slot& slot, double weight_decay) const {
   const double share = slot.settings.weight_decay * slot.settings.learning_rate * weight_decay;
   if (share == 0) return slot.p;
-  if (schedule_.is_constant()) return slot.p * (1 - schedule_.rate * share);
+  if (!rate_) return slot.p * (1 - schedule_.rate * share);
   return slot.p * as(1.0 - rate_ * share, slot.p);
 }
 
 Value Updates::state(const Slot& slot, const char* suffix, double initial) const {
   const ir::Parameter& parameter = program_.parameter_of(slot.parameter.get());
-  const std::string prefix = options_.name.empty() ? "." : "." + options_.name + ".";
-  const Value state(program_.add_parameter(parameter.name() + prefix + suffix,
-                                           parameter.value->type, constant(initial),
-                                           /*trainable=*/false, parameter.location));
+  const Value state(program_.add_parameter(
+      state_prefix(options_.name) + parameter.name() + "." + suffix, parameter.value->type,
+      constant(initial), /*trainable=*/false, parameter.location));
   return slot.rows ? gather(state, slot.rows) : state;
 }
 
@@ -138,10 +146,6 @@ void Updates::average_in_windows(const Slot& slot, const Value& next) const {
 
 Value Updates::as(const Value& scalar, const Value& like) {
   return scalar.dtype() == like.dtype() ? scalar : cast(scalar, {.dtype = like.dtype()});
-}
-
-std::string update_prefix(const std::string& name) {
-  return std::string(ir::kOptimizerLayer) + (name.empty() ? "." : "." + name + ".");
 }
 
 Value zero_like(const Value& x) {

@@ -24,6 +24,7 @@ struct Slot {
 // The step, the learning rate, and the state of the optimizer.
 class Updates {
  public:
+  // All names are prefixed if the options have a name: see state_prefix().
   // Counts updates in the parameter "optimizer.step" if `needs_step` is true or the schedule or the
   // average needs it. Counts steps in "optimizer.batch" if gradients are accumulated. Both options
   // must outlive this object.
@@ -36,6 +37,8 @@ class Updates {
   // p * (1 - rate * weight_decay)
   Value decayed(const Slot& slot, double weight_decay) const;
   Value step_number() const { return number_; }  // number of the update, from 1, f64
+  // The learning rate before the factors of parameters, f64; empty if it is a constant.
+  const Value& rate() const { return rate_; }
 
   // Returns a state of the parameter's type that starts at `initial`: all of it, or the slot's
   // rows.
@@ -50,9 +53,11 @@ class Updates {
   static Value as(const Value& scalar, const Value& like);  // cast to the dtype of `like`
 
  private:
-  Value counter(const char* name, DType dtype = DType::i64) const;
+  // Adds a state that belongs to no parameter.
+  Value counter(const char* name, DType dtype = DType::i64, double initial = 0) const;
   void count_batches();
   void count_updates();
+  void make_rate();
   void average_exponentially(const Slot& slot, const Value& next) const;
   void average_in_windows(const Slot& slot, const Value& next) const;
 
@@ -66,11 +71,15 @@ class Updates {
   Value number_, rate_;  // f64 scalars: powers of numbers near 1 need the precision
 };
 
-// Error(usage) if the name is invalid or the Program has updates of this name already.
+// Error(usage) if the Program has updates of this name already.
 void require_no_updates(const ir::Program& program, const std::string& name);
 
-// "optimizer.", or "optimizer.NAME." of updates with a name: before the names of counters.
-std::string update_prefix(const std::string& name);
+// What names of state begin with: nothing, or "optimizer.NAME/".
+std::string state_prefix(std::string_view updates);
+// The full name of a state that belongs to no parameter: "optimizer.step" or "optimizer.NAME/step".
+std::string counter_name(std::string_view updates, std::string_view counter);
+inline constexpr const char* kRate = "learning_rate";           // of adjustable constant rates
+inline constexpr const char* kFactor = "learning_rate_factor";  // of other adjustable rates
 
 Value zero_like(const Value& x);
 // keep * mean + (1 - keep) * x, and the same of x^2

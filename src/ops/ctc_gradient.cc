@@ -27,7 +27,8 @@ Op ctc_gradient() {
       "The shares are weighted by the probabilities of the alignments.\n"
       "The gradient of a sequence without an alignment is zero.\n"
       "It is not differentiable.";
-  op.traits = Trait::library | Trait::not_differentiable;
+  op.traits = bits(Trait::library);
+  op.no_gradient_reason = "ctc is differentiated only once";
   op.flops = no_flops();
   op.type = [](const TypeContext& c) {
     ctc_type(c);

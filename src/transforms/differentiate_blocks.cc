@@ -70,6 +70,13 @@ class LoopGradient {
     return context_.needs_gradient(static_cast<int>(first_ + argument));
   }
 
+  // Whether a carried value of an rnn is a sum over its steps, of the gradient of a value that each
+  // step reads unchanged. Only these have no rows, and the steps do not read them. So the gradient
+  // of the sum is the gradient of each summand.
+  bool is_sum(std::size_t i) const {
+    return is_rnn_ && i < carried_ && !can_be_saved(*body_.arguments[i]);
+  }
+
   ir::Value* add_argument(const std::string& stem, const ir::Type& type) {
     return program_.add_argument(*block_, program_.unique_argument(stem), type);
   }
@@ -150,11 +157,10 @@ class LoopGradient {
       ir::Value* copy = add_argument(argument.name, argument.type);
       copied_[i] = copy;
       copier.set(&argument, copy);
-      if (i < carried_ && (!is_rnn_ || can_be_saved(argument))) {
-        by_step_.push_back({copy, nullptr, &argument});
-      } else if (i < carried_) {
-        // A memory without rows. Only sums have this form, and nothing is computed from them.
+      if (is_sum(i)) {
         others_.push_back({copy, operand(i)});
+      } else if (i < carried_) {
+        by_step_.push_back({copy, nullptr, &argument});
       } else {
         (i < others_begin() ? by_step_ : others_).push_back({copy, operand(i)});
       }
@@ -181,8 +187,12 @@ class LoopGradient {
       if (!is_arithmetic_float(results_[i]->type.dtype)) continue;
       if (i < carried_) {
         ir::Value* argument = add_argument("d_" + body_.arguments[i]->name, results_[i]->type);
-        carried_entries_.push_back({argument, gradient_of_result(i)});
-        carried_of_.push_back(i);
+        if (is_sum(i)) {
+          others_.push_back({argument, gradient_of_result(i)});
+        } else {
+          carried_entries_.push_back({argument, gradient_of_result(i)});
+          carried_of_.push_back(i);
+        }
         known.emplace_back(results_[i], argument);
       } else if (context_.has_gradient(static_cast<int>(i))) {
         ir::Value* argument = add_argument("d_output", results_[i]->type);
@@ -193,8 +203,10 @@ class LoopGradient {
     Values wanted;
     std::vector<std::size_t> wanted_at;
     for (std::size_t i = 0; i < copied_.size(); ++i) {
-      if (!is_arithmetic_float(copied_[i]->type.dtype) || (i >= carried_ && !needs_gradient(i)))
+      if (!is_arithmetic_float(copied_[i]->type.dtype) || (i >= carried_ && !needs_gradient(i)) ||
+          is_sum(i)) {
         continue;
+      }
       wanted.push_back(copied_[i]);
       wanted_at.push_back(i);
     }
@@ -318,6 +330,10 @@ class LoopGradient {
       context_.accumulate(static_cast<int>(first_ + argument),
                           trireme::Value(gradient_op.results[result].get()));
     };
+    for (std::size_t i = 0; i < carried_; ++i) {
+      if (!is_sum(i) || !context_.has_gradient(static_cast<int>(i))) continue;
+      context_.accumulate(static_cast<int>(first_ + i), context_.gradient(static_cast<int>(i)));
+    }
     for (std::size_t k = 0; k < carried_of_.size(); ++k) accumulate(carried_of_[k], k);
     for (std::size_t k = 0; k < sums_.size(); ++k)
       accumulate(sums_[k].first, carried_of_.size() + k);

@@ -1,109 +1,106 @@
 #include "transforms/select_updates.h"
 
 #include <algorithm>
-#include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+
+#include "ir/builder.h"
 
 namespace trireme::transforms {
 namespace {
 
-using ValueSet = std::unordered_set<const ir::Value*>;
+using OpSet = std::unordered_set<const ir::Op*>;
 
-void need_operands(const ir::Op& op, ValueSet& needed) {
-  needed.insert(op.operands.begin(), op.operands.end());
-  for (const auto& block : op.blocks) {
-    for (const auto& inner : block->ops) need_operands(*inner, needed);
-    needed.insert(block->results.begin(), block->results.end());
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Makes the ops of the set read zeros instead of the gradients of frozen parameters.
+void replace_gradients(ir::Program& program, const ir::UpdateSet& set,
+                       const std::vector<std::string>& frozen) {
+  std::unordered_set<const ir::Value*> gradients;
+  for (const ir::UpdatedParameter& each : set.parameters) {
+    if (contains(frozen, each.parameter->name)) gradients.insert(each.clipped);
+  }
+  if (gradients.empty()) return;
+  std::unordered_map<const ir::Value*, ir::Value*> zeros;
+  ir::Builder builder(program);
+  auto& main = program.main().ops;
+  for (std::unique_ptr<ir::Op>& op : std::exchange(main, {})) {
+    if (ir::update_of(*op) == std::optional<std::string_view>(set.name)) {
+      for (ir::Value*& operand : op->operands) {
+        if (!gradients.contains(operand)) continue;
+        ir::Value*& zero = zeros[operand];
+        if (zero == nullptr) zero = builder.constant(operand->type, 0);
+        operand = zero;
+      }
+    }
+    main.push_back(std::move(op));
   }
 }
 
-// Whether an update changes the parameter or its state, which is called PARAMETER.SOMETHING.
-bool changes(const ir::Op& op, const std::string& parameter) {
-  const std::string& name = op.operands[0]->name;
-  if (name == parameter) return true;
-  const bool is_state = !op.operands[0]->program->parameter_of(op.operands[0]).trainable;
-  return is_state && name.size() > parameter.size() && name.starts_with(parameter) &&
-         name[parameter.size()] == '.';
-}
-
-bool is_frozen(const ir::Op& op, const std::set<std::string>& frozen) {
-  return std::any_of(frozen.begin(), frozen.end(),
-                     [&](const std::string& parameter) { return changes(op, parameter); });
-}
-
-bool is_selected(const ir::Op& op, const UpdateSelection& selection) {
-  const std::optional<std::string> update = ir::name_of_update(op);
+bool is_unwanted(const ir::Program& program, const ir::Op& op,
+                 const std::vector<std::string>& names, const std::vector<std::string>& frozen) {
+  if (!op.has(ir::Trait::side_effect)) return false;
+  const std::optional<std::string_view> update = ir::update_of(op);
   if (!update) return false;
-  const auto& names = selection.names;
-  return (names.empty() || std::find(names.begin(), names.end(), *update) != names.end()) &&
-         !is_frozen(op, selection.frozen);
+  if (!names.empty() && !contains(names, *update)) return true;
+  return !frozen.empty() && contains(frozen, ir::owner_of_state(program, op.operands[0]->name));
 }
 
-// What the results of the Program and the selected updates need.
-ValueSet needed_values(const ir::Block& block, const std::unordered_set<const ir::Op*>& selected) {
-  ValueSet needed(block.results.begin(), block.results.end());
-  for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op) {
-    const bool is_needed =
-        selected.contains(op->get()) ||
+// The ops that the results and, of the ops with side effects, those of optimizers need.
+OpSet needed_ops(const ir::Program& program) {
+  std::unordered_set<const ir::Value*> values(program.main().results.begin(),
+                                              program.main().results.end());
+  OpSet needed;
+  const auto& ops = program.main().ops;
+  for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+    const bool updates = (*op)->has(ir::Trait::side_effect) && ir::update_of(**op);
+    const bool used =
         std::any_of((*op)->results.begin(), (*op)->results.end(),
-                    [&](const auto& result) { return needed.contains(result.get()); });
-    if (is_needed) need_operands(**op, needed);
+                    [&](const auto& result) { return values.contains(result.get()); });
+    if (!updates && !used) continue;
+    needed.insert(op->get());
+    values.insert((*op)->operands.begin(), (*op)->operands.end());
   }
   return needed;
 }
 
-// Whether a value can be computed from needed values and parameters, without an input that nothing
-// else reads.
-class Reachable {
- public:
-  explicit Reachable(const ValueSet& needed) : needed_(needed) {}
-  bool operator()(const ir::Value* value) {
-    if (value->kind == ir::ValueKind::parameter || needed_.contains(value)) return true;
-    if (value->kind == ir::ValueKind::argument) return false;
-    const auto [known, is_new] = found_.emplace(value, false);
-    if (!is_new) return known->second;
-    ValueSet read;
-    need_operands(*value->producer, read);
-    const bool reachable = std::all_of(read.begin(), read.end(), [&](const ir::Value* operand) {
-      return is_inside(*operand, *value->producer) || (*this)(operand);
-    });
-    return found_[value] = reachable;
-  }
-
- private:
-  // Whether a nested block of the op defines the value.
-  static bool is_inside(const ir::Value& value, const ir::Op& op) {
-    for (const ir::Block* block = value.block; block != nullptr;
-         block = block->owner == nullptr ? nullptr : block->owner->parent) {
-      if (block->owner == &op) return true;
+// Whether `op` reads an input other than by values that are needed anyway.
+bool reads_more(const ir::Op& op, const OpSet& needed) {
+  std::vector<const ir::Op*> waiting = {&op};
+  OpSet seen;
+  while (!waiting.empty()) {
+    const ir::Op* next = waiting.back();
+    waiting.pop_back();
+    for (const ir::Value* operand : next->operands) {
+      if (operand->kind == ir::ValueKind::argument) return true;
+      const ir::Op* producer = operand->producer;
+      if (producer == nullptr || needed.contains(producer)) continue;
+      if (seen.insert(producer).second) waiting.push_back(producer);
     }
-    return false;
   }
-
-  const ValueSet& needed_;
-  std::unordered_map<const ir::Value*, bool> found_;
-};
+  return false;
+}
 
 }  // namespace
 
-void select_updates(ir::Program& program, const UpdateSelection& selection) {
-  if (selection.names.empty() && selection.frozen.empty()) return;
-  ir::Block& block = program.main();
-  std::unordered_set<const ir::Op*> selected;
-  for (const auto& op : block.ops) {
-    if (op->has(ir::Trait::side_effect) && is_selected(*op, selection)) selected.insert(op.get());
+void select_updates(ir::Program& program, const std::vector<std::string>& names,
+                    const std::vector<std::string>& frozen) {
+  if (!frozen.empty()) {
+    for (const ir::UpdateSet& set : program.updates) replace_gradients(program, set, frozen);
   }
-  const ValueSet needed = needed_values(block, selected);
-  Reachable reachable(needed);
-  std::erase_if(block.ops, [&](const auto& op) {
-    if (!op->has(ir::Trait::side_effect) || !op->results.empty() || selected.contains(op.get())) {
-      return false;
-    }
-    if (ir::name_of_update(*op)) return true;
-    return !selection.names.empty() &&
-           !std::all_of(op->operands.begin(), op->operands.end(),
-                        [&](const ir::Value* operand) { return reachable(operand); });
+  program.updates.clear();
+  if (names.empty() && frozen.empty()) return;
+  std::erase_if(program.main().ops,
+                [&](const auto& op) { return is_unwanted(program, *op, names, frozen); });
+}
+
+void drop_idle_assigns(ir::Program& program) {
+  const OpSet needed = needed_ops(program);
+  std::erase_if(program.main().ops, [&](const auto& op) {
+    return op->has(ir::Trait::side_effect) && !needed.contains(op.get()) && reads_more(*op, needed);
   });
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -8,13 +7,15 @@
 
 namespace trireme::transforms {
 
-struct UpdateSelection {
-  std::vector<std::string> names = {};  // of updates; empty: all
-  std::set<std::string> frozen = {};    // parameters that keep their values and optimizer state
-};
+// Drops the updates of sets that are not in `names`; empty: keeps all sets. Also drops the updates
+// of the parameters `frozen`, those of their optimizer state, and their part in a norm of all
+// gradients. Forgets Program::updates, because later transforms rewrite these Values.
+void select_updates(ir::Program& program, const std::vector<std::string>& names,
+                    const std::vector<std::string>& frozen);
 
-// Drops the updates that are not selected. With names, it also drops other side effects, such as
-// the running statistics of batch_norm, of layers that the rest of the Program does not run.
-void select_updates(ir::Program& program, const UpdateSelection& selection);
+// Drops assigns that belong to no optimizer, such as those of running means, unless the results of
+// the Program or the updates compute everything that they read from inputs. So a step on generated
+// images does not compute running means of the real ones.
+void drop_idle_assigns(ir::Program& program);
 
 }  // namespace trireme::transforms

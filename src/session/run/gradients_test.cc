@@ -1,157 +1,229 @@
-// gradients(): of inputs, parameters and results, of second order, and beside updates. The oracles
-// are formulas and finite differences.
+// gradients() against finite differences of compiled Programs, in double precision.
 
 #include "trireme/gradients.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <limits>
+#include <functional>
 
+#include "base/testing/error.h"
+#include "trireme/functions.h"
 #include "trireme/nn.h"
+#include "trireme/rnn.h"
 #include "trireme/session.h"
 #include "trireme/trainer.h"
 
 namespace trireme {
 namespace {
 
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::HasSubstr;
+using Numbers = std::vector<double>;
 
-std::string refusal_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    return error.what();
+Tensor numbers(std::vector<std::int64_t> shape, unsigned seed = 1) {
+  Tensor tensor(f64, std::move(shape));
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    tensor.data<double>()[i] = (seed >> 8) * 0x1p-23 - 1;
   }
-  return "no error";
+  return tensor;
 }
 
-std::vector<double> run(const Program& program, const Value& value, const std::vector<double>& x) {
-  Session session(program, {.threads = 1});
-  const auto n = static_cast<std::int64_t>(x.size());
-  return session.run({{"x", Tensor::from<double>({n}, x)}}, {value})[0].to_vector<double>();
+Tensor fetch(Session& session, const Feeds& feeds, const Value& value) {
+  return session.run(feeds, {value})[0];
 }
 
-TEST(Gradients, OfAnInputAreThoseOfFiniteDifferences) {
-  Program program;
-  const Value x = program.input("x", f64, {batch});
-  const Value loss = sum(tanh(x * 2.0) * x + exp(x * 0.5));
-  const Value gradient = gradients(loss, {x})[0];
-  EXPECT_EQ(gradient.shape(), x.shape());
-  const std::vector<double> at = {-1.5, -0.2, 0, 0.7, 2};
-  const std::vector<double> found = run(program, gradient, at);
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    std::vector<double> up = at, down = at;
-    up[i] += 1e-6, down[i] -= 1e-6;
-    const double expected = (run(program, loss, up)[0] - run(program, loss, down)[0]) / 2e-6;
-    EXPECT_NEAR(found[i], expected, 1e-7) << "x = " << at[i];
+// Central differences of `loss` by the elements of the feed `name`.
+Numbers differences(Session& session, Feeds feeds, const Value& loss, const std::string& name) {
+  constexpr double kStep = 1e-5;
+  Numbers result;
+  const Tensor x = feeds.at(name);
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const auto at = [&](double shift) {
+      feeds[name] = x.clone();
+      feeds[name].data<double>()[i] += shift;
+      return fetch(session, feeds, loss).item<double>();
+    };
+    result.push_back((at(kStep) - at(-kStep)) / (2 * kStep));
   }
+  return result;
 }
 
-TEST(Gradients, OfGradientsAreOfSecondOrder) {
-  Program program;
-  const Value x = program.input("x", f64, {batch});
-  const Value first = gradients(sum(x * x * x), {x})[0];                      // 3 x^2
-  const Value penalty = gradients(sum(first * first), {x})[0];                // 36 x^3
-  const Value third = gradients(sum(gradients(sum(first), {x})[0]), {x})[0];  // 6
-  EXPECT_THAT(run(program, first, {2, -1, 0}), ElementsAre(12, 3, 0));
-  EXPECT_THAT(run(program, penalty, {2, -1, 0}), ElementsAre(288, -36, 0));
-  EXPECT_THAT(run(program, third, {2, -1, 0}), ElementsAre(6, 6, 6));
-}
-
-TEST(Gradients, OfResultsInBetweenAndOfWhatDoesNotMatter) {
-  Program program;
-  const Value x = program.input("x", f64, {batch});
-  const Value other = program.input("other", f64, {3});
-  const Value middle = x * 3.0;
-  const std::vector<Value> found = gradients(sum(middle * middle), {middle, other, x});
-  EXPECT_THAT(run(program, found[0], {1, 2}), ElementsAre(6, 12));
-  EXPECT_THAT(run(program, found[1], {1, 2}), ElementsAre(0, 0, 0));
-  EXPECT_THAT(run(program, found[2], {1, 2}), ElementsAre(18, 36));
-  EXPECT_TRUE(gradients(sum(x), {}).empty());
-  EXPECT_THAT(run(program, gradients(sum(x), {sum(x)})[0], {1, 2}), ElementsAre(0));
-}
-
-TEST(Gradients, AtKinksAndEnds) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  Program program;
-  const Value x = program.input("x", f64, {batch});
-  EXPECT_THAT(run(program, gradients(sum(nn::relu(x)), {x})[0], {-1, 0, -0.0, 2}),
-              ElementsAre(0, 0, 0, 1));
-  EXPECT_THAT(run(program, gradients(sum(tanh(x)), {x})[0], {kInfinity, -kInfinity, 0}),
-              ElementsAre(0, 0, 1));
-  EXPECT_TRUE(run(program, gradients(sum(x * x), {x})[0], {}).empty());
-  EXPECT_TRUE(std::isnan(run(program, gradients(sum(x * x), {x})[0], {std::nan("")})[0]));
-}
-
-TEST(Gradients, BesideUpdatesUseTheParametersOfTheLoss) {
-  Program program;
-  const Value x = program.input("x", f64, {batch, 2});
-  const Value w = program.parameter("w", f64, {2}, {.initializer = nn::ones()});
-  const Value loss = sum(exp(x * w));
-  minimize(loss, Sgd{.learning_rate = 0.5});
-  const Value gradient = gradients(loss, {w})[0];
-  Session session(program, {.threads = 1});
-  const Feeds feeds = {{"x", Tensor::from<double>({1, 2}, {0, 1})}};
-  const std::vector<Tensor> results =
-      session.run(feeds, {gradient}, {.training = true, .updates = true});
-  EXPECT_THAT(results[0].to_vector<double>(), ElementsAre(0, std::exp(1.0)));
-  EXPECT_THAT(session.parameter("w").to_vector<double>(), ElementsAre(1, 1 - 0.5 * std::exp(1.0)));
-}
-
-TEST(Gradients, OfANetworkWithRespectToItsPicture) {
-  Program program;
-  const Value image = program.input("image", f64, {batch, 1, 4, 4});
-  const Value y = nn::linear(
-      nn::flatten(nn::conv2d(image, {.channels = 2, .padding = 1, .activation = nn::tanh})),
-      {.units = 1});
-  const Value saliency = gradients(sum(y), {image})[0];
-  // A gradient penalty changes the weights, so it is differentiated by them.
-  const Value weight = program.find("conv2d_0.weight");
-  const Value penalty = gradients(sum(saliency * saliency), {weight})[0];
-  Session session(program, {.threads = 1});
-  Tensor picture(f64, {2, 1, 4, 4});
-  for (int i = 0; i < 32; ++i) picture.data<double>()[i] = std::sin(i);
-  const Value norm = sum(saliency * saliency);
-  const auto measure = [&] { return session.run({{"image", picture}}, {norm})[0].item<double>(); };
-  const Tensor found = session.run({{"image", picture}}, {penalty})[0];
-  Tensor values = session.parameter("conv2d_0.weight");
-  for (int i = 0; i < 18; i += 5) {
-    const double before = values.data<double>()[i];
-    values.data<double>()[i] = before + 1e-6;
-    session.set_parameter("conv2d_0.weight", values);
-    const double up = measure();
-    values.data<double>()[i] = before - 1e-6;
-    session.set_parameter("conv2d_0.weight", values);
-    const double down = measure();
-    values.data<double>()[i] = before;
-    session.set_parameter("conv2d_0.weight", values);
-    EXPECT_NEAR(found.data<double>()[i], (up - down) / 2e-6, 1e-6);
+void expect_gradient(Session& session, const Feeds& feeds, const Value& loss, const Value& gradient,
+                     const std::string& name) {
+  const Tensor found = fetch(session, feeds, gradient);
+  const Numbers expected = differences(session, feeds, loss, name);
+  ASSERT_EQ(found.shape(), feeds.at(name).shape());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(found.data<double>()[i], expected[i], 1e-6 * (1 + std::abs(expected[i])))
+        << name << " " << i;
   }
 }
 
-TEST(Gradients, RefuseWhatHasNone) {
-  Program program, other;
-  const Value x = program.input("x", f64, {batch});
+TEST(Gradients, OfInputsAndValuesInBetweenAndParameters) {
+  Program program;
+  const Value x = program.input("x", f64, {batch, 3});
+  const Value w = program.parameter("w", f64, {3, 4}, {.initializer = nn::normal(0, 1)});
+  const Value other = program.parameter("other", f64, {2}, {.initializer = nn::ones()});
+  const Value hidden = tanh(matmul(x, w));
+  const Value loss = mean(hidden * hidden * hidden);
+  const std::vector<Value> found = gradients(loss, {x, w, hidden, other, loss, x});
+  ASSERT_EQ(found.size(), 6u);
+  EXPECT_EQ(found[0].shape(), x.shape());
+  Session session(program);
+  const Feeds feeds{{"x", numbers({5, 3})}};
+  expect_gradient(session, feeds, loss, found[0], "x");
+  // By the chain rule, from the gradient of the hidden values.
+  const Tensor dh = fetch(session, feeds, found[2]), h = fetch(session, feeds, hidden);
+  for (std::int64_t i = 0; i < 20; ++i) {
+    const double value = h.data<double>()[i];
+    EXPECT_NEAR(dh.data<double>()[i], 3 * value * value / 20, 1e-14);
+  }
+  const Tensor dw = fetch(session, feeds, found[1]);
+  for (int row = 0; row < 3; ++row) {
+    for (int column = 0; column < 4; ++column) {
+      double expected = 0;
+      for (int i = 0; i < 5; ++i) {
+        const double value = h.data<double>()[i * 4 + column];
+        expected += feeds.at("x").data<double>()[i * 3 + row] * (1 - value * value) *
+                    dh.data<double>()[i * 4 + column];
+      }
+      EXPECT_NEAR(dw.data<double>()[row * 4 + column], expected, 1e-13);
+    }
+  }
+  EXPECT_EQ(fetch(session, feeds, found[3]).to_vector<double>(), (Numbers{0, 0}));
+  EXPECT_EQ(fetch(session, feeds, found[4]).item<double>(), 1);
+  EXPECT_TRUE(equal(fetch(session, feeds, found[5]), fetch(session, feeds, found[0])));
+  EXPECT_TRUE(gradients(loss, {}).empty());
+}
+
+TEST(Gradients, OfGradientsAreSecondDerivatives) {
+  Program program;
+  const Value x = program.input("x", f64, {4});
+  const Value y = program.input("y", f64, {4});
+  const Value loss = sum(exp(x * y) + x * x * x * sin(y));
+  const Value dx = gradients(loss, {x})[0];
+  const Value weighted = sum(dx * y);
+  const std::vector<Value> second = gradients(weighted, {x, y});
+  const Value third = gradients(sum(second[0]), {x})[0];
+  Session session(program);
+  const Feeds feeds{{"x", numbers({4})}, {"y", numbers({4}, 7)}};
+  expect_gradient(session, feeds, weighted, second[0], "x");
+  expect_gradient(session, feeds, weighted, second[1], "y");
+  expect_gradient(session, feeds, sum(second[0]), third, "x");
+}
+
+// The penalty of Gulrajani et al. 2017 on a critic with convolutions.
+TEST(Gradients, OfAPenaltyOnTheGradientOfANetwork) {
+  Program program;
+  const Value x = program.input("x", f64, {batch, 2, 5, 5});
+  const Value w = program.input("w", f64, {3, 2, 3, 3});
+  const Value v = program.input("v", f64, {27, 1});
+  const Value features = tanh(conv2d(x, w));
+  const Value score = matmul(reshape(features, {.shape = {batch, 27}}), v);
+  const Value dx = gradients(sum(score), {x})[0];
+  const Value norm = sqrt(sum(reshape(dx * dx, {.shape = {batch, 50}}), {.axes = {1}}));
+  const Value penalty = mean((norm - 1.0) * (norm - 1.0));
+  const std::vector<Value> found = gradients(penalty, {w, v, x});
+  Session session(program);
+  const Feeds feeds{
+      {"x", numbers({2, 2, 5, 5})}, {"w", numbers({3, 2, 3, 3}, 5)}, {"v", numbers({27, 1}, 9)}};
+  expect_gradient(session, feeds, penalty, found[0], "w");
+  expect_gradient(session, feeds, penalty, found[1], "v");
+  expect_gradient(session, feeds, penalty, found[2], "x");
+}
+
+TEST(Gradients, WithBatchNormalizationInTraining) {
+  Program program;
+  const Value x = program.input("x", f64, {batch, 3});
+  const Value y = nn::batch_norm(x);
+  const Value loss = mean(y * y * y);
+  const Value dx = gradients(loss, {x})[0];
+  const Value again = gradients(sum(dx * dx), {x})[0];
+  Session session(program);
+  const Feeds feeds{{"x", numbers({6, 3})}};
+  const auto run = [&](const Feeds& given, const Value& value) {
+    return session.run(given, {value}, {.training = true})[0];
+  };
+  const Value square = sum(dx * dx);
+  const Tensor found = run(feeds, again);
+  for (std::int64_t i = 0; i < 18; ++i) {
+    const auto at = [&](double shift) {
+      Feeds shifted{{"x", feeds.at("x").clone()}};
+      shifted["x"].data<double>()[i] += shift;
+      return run(shifted, square).item<double>();
+    };
+    EXPECT_NEAR(found.data<double>()[i], (at(1e-5) - at(-1e-5)) / 2e-5, 1e-6);
+  }
+}
+
+TEST(Gradients, ThroughARecurrence) {
+  Program program;
+  const Value x = program.input("x", f64, ragged({batch}, {2}));
+  const Value u = program.input("u", f64, {2, 2});
+  const auto [outputs] = nn::rnn([&](nn::Step& step) {
+    const Value word = step.input(x);
+    const Value h = step.state({.width = 2, .dtype = f64});
+    const Value next = tanh(matmul(h, u) + word);
+    step.update(h, next);
+    step.output(next);
+  });
+  const Value loss = sum(outputs * outputs);
+  const std::vector<Value> found = gradients(loss, {x, u});
+  Session session(program);
+  const Feeds feeds{{"x", numbers({5, 2})},
+                    {"x.splits", Tensor::from<std::int64_t>({3}, {0, 3, 5})},
+                    {"u", numbers({2, 2}, 3)}};
+  expect_gradient(session, feeds, loss, found[0], "x");
+  expect_gradient(session, feeds, loss, found[1], "u");
+  // Second derivatives.
+  const Value square = sum(found[0] * found[0]) + sum(found[1] * found[1] * found[1]);
+  const std::vector<Value> second = gradients(square, {x, u});
+  expect_gradient(session, feeds, square, second[0], "x");
+  expect_gradient(session, feeds, square, second[1], "u");
+}
+
+TEST(Gradients, AfterUpdatesUseTheParametersBeforeThem) {
+  Program program;
+  const Value x = program.input("x", f64, {});
+  const Value w = program.parameter("w", f64, {}, {.initializer = nn::constant(3)});
+  minimize(w * w * x, Sgd{.learning_rate = 0.25});
+  const Value loss = w * w * w * x;
+  const Value dw = gradients(loss, {w})[0];
+  Session session(program);
+  const Feeds feeds{{"x", Tensor::scalar<double>(2)}};
+  const auto results = session.run(feeds, {dw, loss}, {.training = true, .updates = true});
+  EXPECT_EQ(results[0].item<double>(), 3 * 9 * 2);
+  EXPECT_EQ(results[1].item<double>(), 27 * 2);
+  EXPECT_EQ(session.parameter("w").item<double>(), 3 - 0.25 * 2 * 3 * 2);
+}
+
+TEST(Gradients, RefuseWhatTheyCannotDifferentiate) {
+  Program program, second;
+  const Value x = program.input("x", f32, {batch, 1, 4, 4});
   const Value ids = program.input("ids", i64, {batch});
-  const Value foreign = other.input("x", f64, {batch});
-  EXPECT_THAT(refusal_of([&] { gradients(sum(x), {ids}); }), HasSubstr("not floating-point"));
-  EXPECT_THAT(refusal_of([&] { gradients(sum(x), {foreign}); }), HasSubstr("not of the Program"));
-  EXPECT_THAT(refusal_of([&] { gradients(sum(x), {Value()}); }), HasSubstr("empty"));
-  EXPECT_THAT(refusal_of([&] { gradients(Value(), {x}); }), HasSubstr("empty"));
-  EXPECT_THAT(refusal_of([&] { gradients(x, {x}); }), HasSubstr("scalar"));
-  EXPECT_THAT(refusal_of([&] { gradients(sum(x), {ids}); }), HasSubstr("gradients_test.cc:"));
-}
+  const Value alien = second.input("alien", f32, {2});
+  const Value loss = mean(exp(nn::max_pool(x, {.kernel = 2})));
+  const auto text = [&](const std::function<void()>& f) { return error_of(ErrorKind::usage, f); };
+  EXPECT_THAT(text([&] { (void)gradients(loss, {ids}); }), HasSubstr("%ids : i64[batch]"));
+  EXPECT_THAT(text([&] { (void)gradients(loss, {alien}); }), HasSubstr("another Program"));
+  EXPECT_THAT(text([&] { (void)gradients(loss, {Value()}); }), HasSubstr("empty"));
+  EXPECT_THAT(text([&] { (void)gradients(Value(), {x}); }), HasSubstr("the loss is empty"));
+  EXPECT_THAT(text([&] { (void)gradients(x, {x}); }), HasSubstr("float scalar"));
+  const Value dx = gradients(loss, {x})[0];
+  const std::string twice = text([&] { (void)gradients(sum(dx * dx), {x}); });
+  EXPECT_THAT(twice, HasSubstr("max_pool is differentiated only once"));
+  // Nothing is lost after an error.
+  EXPECT_EQ(gradients(sum(x * x), {x})[0].shape(), x.shape());
 
-TEST(Programs, AreFoundByTheirValues) {
-  Program program("mine");
-  const Value x = program.input("x", f64, {batch});
-  EXPECT_EQ(Program::of(x).name(), "mine");
-  EXPECT_EQ(Program::of(x).find("x"), x);
-  EXPECT_THROW(Program::of(Value()), Error);
+  Value inside;
+  const Value rows = program.input("r", f32, ragged({batch}, {2}));
+  nn::rnn([&](nn::Step& step) {
+    inside = step.input(rows) * 2.0;
+    EXPECT_THAT(text([&] { (void)gradients(loss, {inside}); }), HasSubstr("nested block"));
+    step.output(inside);
+  });
+  EXPECT_THAT(text([&] { (void)gradients(sum(x), {inside}); }), HasSubstr("nested block"));
 }
 
 }  // namespace

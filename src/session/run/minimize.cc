@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "ir/program.h"
 #include "nn/updates.h"
-#include "session/run/gradients.h"
 #include "transforms/autodiff.h"
+#include "transforms/detached_updates.h"
 #include "trireme/ops.h"
 #include "trireme/trainer.h"
 
@@ -45,25 +45,35 @@ void move_early(ir::Block& block, std::size_t first) {
   }
 }
 
-// The trainable parameters that match a pattern, all if there are no patterns, in the order of the
-// Program.
-std::vector<ir::Value*> wanted_parameters(const ir::Program& program,
-                                          const std::vector<std::string>& patterns) {
+// Whether the updates change the parameter; sets used[i] if pattern i matches it.
+bool is_chosen(const ir::Parameter& parameter, const std::vector<std::string>& patterns,
+               std::vector<bool>& used) {
+  bool chosen = patterns.empty();
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    if (!ir::matches(patterns[i], parameter.name())) continue;
+    chosen = used[i] = true;
+  }
+  return chosen;
+}
+
+// The parameters that the updates change.
+std::vector<ir::Value*> parameters_to_update(const ir::Program& program,
+                                             const std::vector<std::string>& patterns) {
   std::vector<bool> used(patterns.size());
   std::vector<ir::Value*> wanted;
+  std::vector<std::string> names;
   for (const auto& parameter : program.parameters()) {
     if (!parameter->trainable) continue;
-    bool matches = patterns.empty();
-    for (std::size_t i = 0; i < patterns.size(); ++i) {
-      if (!ir::matches(patterns[i], parameter->name())) continue;
-      matches = used[i] = true;
+    names.push_back(parameter->name());
+    if (is_chosen(*parameter, patterns, used) && !parameter->settings.frozen) {
+      wanted.push_back(parameter->value.get());
     }
-    if (matches && !parameter->settings.frozen) wanted.push_back(parameter->value.get());
   }
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     if (used[i]) continue;
-    fail(ErrorKind::not_found, fmt::format("minimize: no trainable parameter of {} matches \"{}\"",
-                                           program.name, patterns[i]));
+    const std::string near = nearest(patterns[i], names);
+    fail_usage(fmt::format("minimize: {} has no trainable parameter \"{}\"{}", program.name,
+                           patterns[i], near.empty() ? "" : "; did you mean \"" + near + "\"?"));
   }
   if (wanted.empty()) {
     fail_usage(
@@ -72,14 +82,30 @@ std::vector<ir::Value*> wanted_parameters(const ir::Program& program,
   return wanted;
 }
 
-std::vector<ParameterGradient> differentiate(Value loss, const std::vector<std::string>& patterns) {
-  const std::vector<ir::Value*> wanted = wanted_parameters(*loss.get()->program, patterns);
-  const UpdatesLast moved(loss);
+std::vector<ParameterGradient> differentiate(Value loss, const std::vector<ir::Value*>& wanted) {
   std::vector<ParameterGradient> result;
   for (const auto& found : transforms::gradients_by_rows(loss.get(), wanted)) {
     result.push_back({Value(wanted[result.size()]), {Value(found.values), Value(found.rows)}});
   }
   return result;
+}
+
+// The gradients as the optimizer gets them.
+std::vector<ParameterGradient> exchanged_gradients(Value loss, const UpdateOptions& options,
+                                                   const ExchangeGradients& exchange) {
+  ir::Program& program = *loss.get()->program;
+  const transforms::DetachedUpdates others(program);
+  if (others.contains(*loss.get())) {
+    fail_usage("minimize: the loss is computed by the updates of an optimizer");
+  }
+  std::vector<ParameterGradient> all =
+      differentiate(loss, parameters_to_update(program, options.parameters));
+  if (exchange) {
+    const std::size_t first = program.main().ops.size();
+    exchange(all);
+    move_early(program.main(), first);
+  }
+  return all;
 }
 
 // The number of elements of which the loss is the mean. Empty if it is no mean, or their number is
@@ -106,20 +132,28 @@ void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& given
     options.accumulate_weight = number_of_losses(loss);
   }
   nn::require_no_updates(*loss.get()->program, options.name);
-  std::vector<ParameterGradient> all = differentiate(loss, options.parameters);
-  if (exchange) {
-    ir::Block& main = loss.get()->program->main();
-    const std::size_t first = main.ops.size();
-    exchange(all);
-    move_early(main, first);
-  }
   std::vector<Value> parameters;
   std::vector<nn::Gradient> gradients;
-  for (ParameterGradient& one : all) {
+  for (const ParameterGradient& one : exchanged_gradients(loss, options, exchange)) {
     parameters.push_back(one.parameter);
     gradients.push_back(one.gradient);
   }
   nn::apply_updates(optimizer, parameters, gradients, options, where);
+}
+
+std::vector<ParameterGradient> gradients_of_updates(const Program& program, std::string_view name) {
+  ir::require_updates(program.ir(), name, "gradients_of_updates");
+  const ir::UpdateSet* set = ir::find_updates(program.ir(), name);
+  if (set == nullptr) {
+    fail_usage(
+        "gradients_of_updates: the Program was parsed, and its text does not say which values are "
+        "gradients");
+  }
+  std::vector<ParameterGradient> result;
+  for (const ir::UpdatedParameter& each : set->parameters) {
+    result.push_back({Value(each.parameter), {Value(each.gradient), Value(each.rows)}});
+  }
+  return result;
 }
 
 }  // namespace trireme

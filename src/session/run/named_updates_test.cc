@@ -1,11 +1,13 @@
-// Several updates in one Program, changing rates, frozen parameters and shared ones.
+// Several sets of updates in one Program, gradients of updates, learning rates and freezing.
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <functional>
 
-#include "trireme/gradients.h"
+#include "base/testing/error.h"
+#include "ir/program.h"
+#include "trireme/functions.h"
 #include "trireme/nn.h"
 #include "trireme/session.h"
 #include "trireme/trainer.h"
@@ -13,265 +15,409 @@
 namespace trireme {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
-std::string error_thrown_by(const std::function<void()>& action,
-                            ErrorKind kind = ErrorKind::usage) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  return "no error";
+Value scalar(Program& program, const char* name, double value) {
+  return program.parameter(name, f64, {}, {.initializer = nn::constant(value)});
 }
 
-// A generator of numbers and a discriminator, with the losses of Goodfellow et al. 2014.
+// d_loss = (d * g - x)^2, of which d follows Momentum; g_loss = (d * g)^2, of which g follows SGD.
+struct Duel {
+  Program program{"duel"};
+  Value x = program.input("x", f64, {}), d = scalar(program, "d/w", 0.5),
+        g = scalar(program, "g/w", -2);
+  Value d_loss, g_loss;
+  Duel() {
+    const Value product = d * g;
+    d_loss = (product - x) * (product - x);
+    minimize(d_loss, Momentum{.learning_rate = 0.1, .momentum = 0.5},
+             {.name = "d", .parameters = {"d/*"}});
+    g_loss = product * product;
+    minimize(g_loss, Sgd{.learning_rate = 0.01}, {.name = "g", .parameters = {"g/*"}});
+  }
+};
+
+const Feeds kFeeds{{"x", Tensor::scalar<double>(3)}};
+
+double parameter(Session& session, std::string_view name) {
+  return session.parameter(name).item<double>();
+}
+
+TEST(NamedUpdates, HaveTheirOwnParametersOptimizersAndState) {
+  Duel duel;
+  Session session(duel.program);
+  double d = 0.5, g = -2, velocity = 0;
+  const auto expect_all = [&] {
+    EXPECT_NEAR(parameter(session, "d/w"), d, 1e-14);
+    EXPECT_NEAR(parameter(session, "g/w"), g, 1e-14);
+    EXPECT_NEAR(parameter(session, "optimizer.d/d/w.momentum"), velocity, 1e-14);
+  };
+  const auto gradient_of_d = [&] { return 2 * (d * g - 3) * g; };
+  for (int i = 0; i < 3; ++i) {
+    session.run(kFeeds, {}, {.training = true, .update = {"d"}});
+    velocity = 0.5 * velocity + gradient_of_d();
+    d -= 0.1 * velocity;
+    expect_all();
+  }
+  session.run(kFeeds, {}, {.training = true, .update = {"g"}});
+  g -= 0.01 * 2 * d * g * d;
+  expect_all();
+  // Without names all sets run, and all gradients use the parameters before the run.
+  for (const RunOptions& both : {RunOptions{.training = true, .updates = true},
+                                 RunOptions{.training = true, .update = {"g", "d"}}}) {
+    session.run(kFeeds, {}, both);
+    velocity = 0.5 * velocity + gradient_of_d();
+    g -= 0.01 * 2 * d * g * d;
+    d -= 0.1 * velocity;
+    expect_all();
+  }
+}
+
+TEST(NamedUpdates, WorkAfterParsing) {
+  Duel duel;
+  Program parsed = Program::parse(duel.program.str());
+  Session first(duel.program), second(parsed);
+  for (const char* name : {"d", "g", "d"}) {
+    first.run(kFeeds, {}, {.update = {name}});
+    second.run(kFeeds, {}, {.update = {name}});
+  }
+  for (const Value& value : duel.program.parameters()) {
+    const std::string name = value.name().substr(1);
+    EXPECT_TRUE(equal(first.parameter(name), second.parameter(name))) << name;
+  }
+  EXPECT_NE(parameter(first, "d/w"), 0.5);
+}
+
+TEST(NamedUpdates, NamesOfStateDoNotClash) {
+  Program program;
+  const Value w = program.parameter("w", f32, {2, 2}), v = program.parameter("v", f32, {2});
+  const Value loss = sum(w * w) + sum(v * v);
+  minimize(loss, Adam{});
+  minimize(
+      loss, Adam{},
+      {.name = "warm-up", .parameters = {"w"}, .accumulate = 2, .average = Average::exponential()});
+  std::vector<std::string> names;
+  for (const auto& parameter : program.ir().parameters()) names.push_back(parameter->name());
+  EXPECT_THAT(names, testing::UnorderedElementsAre(
+                         "w", "v", "optimizer.step", "w.adam_m", "w.adam_v", "v.adam_m", "v.adam_v",
+                         "optimizer.warm-up/step", "optimizer.warm-up/batch",
+                         "optimizer.warm-up/w.adam_m", "optimizer.warm-up/w.adam_v",
+                         "optimizer.warm-up/w.gradient", "optimizer.warm-up/w.average"));
+  Session session(program);
+  session.run({}, {}, {.update = {""}});
+  EXPECT_EQ(session.parameter("optimizer.step").item<std::int64_t>(), 1);
+  EXPECT_EQ(session.parameter("optimizer.warm-up/batch").item<std::int64_t>(), 0);
+}
+
+// A generator with batch_norm and a discriminator with batch_norm, which also sees real examples.
 struct Gan {
   Program program{"gan"};
-  Value noise, real, loss_d, loss_g;
-  std::vector<Value> gradients_d, gradients_g;
-
-  explicit Gan(const Optimizer& d = Sgd{.learning_rate = 0.1},
-               const Optimizer& g = Adam{.learning_rate = 0.01}) {
-    noise = program.input("noise", f32, {batch, 3});
-    real = program.input("real", f32, {batch, 2});
-    Value fake;
+  Value fake, g_loss;
+  Gan() {
+    const Value noise = program.input("noise", f32, {batch, 2});
+    const Value real = program.input("real", f32, {Dim("reals"), 3});
     {
-      const auto scope = program.scope("generator");
-      fake = nn::linear(nn::linear(noise, {.units = 8, .activation = nn::tanh}), {.units = 2});
+      const auto generator = program.scope("generator");
+      fake = nn::linear(nn::batch_norm(nn::linear(noise, {.units = 4})), {.units = 3});
     }
-    const Value on_real = discriminate(real), on_fake = discriminate(fake);
-    loss_d = mean(nn::softplus(-on_real)) + mean(nn::softplus(on_fake));
-    loss_g = mean(nn::softplus(-on_fake));
-    minimize(loss_d, d, {.name = "d", .parameters = {"discriminator/*"}});
-    minimize(loss_g, g, {.name = "g", .parameters = {"generator/*"}});
-    gradients_d = gradients(loss_d, {program.find("discriminator/linear_0.weight")});
-  }
-
-  Value discriminate(const Value& x) {
-    const auto scope = program.shared_scope("discriminator");
-    const Value hidden = nn::batch_norm(nn::linear(x, {.units = 8, .activation = nn::tanh}));
-    return nn::linear(hidden, {.units = 1});
-  }
-};
-
-Tensor numbers(std::vector<std::int64_t> shape, double from) {
-  Tensor tensor(f32, std::move(shape));
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    tensor.data<float>()[i] = static_cast<float>(std::sin(from + static_cast<double>(i)));
-  }
-  return tensor;
-}
-
-std::map<std::string, Tensor> parameters_of(const Program& program, Session& session) {
-  std::map<std::string, Tensor> all;
-  for (const Value& parameter : program.parameters()) {
-    const std::string name = parameter.name().substr(1);
-    all.emplace(name, session.parameter(name));
-  }
-  return all;
-}
-
-const RunOptions kTrainD{.training = true, .updates = true, .update = {"d"}};
-const RunOptions kTrainG{.training = true, .updates = true, .update = {"g"}};
-
-TEST(NamedUpdates, ChangeTheirOwnParametersAlone) {
-  Gan gan;
-  Session session(gan.program, {.threads = 2});
-  const Feeds feeds = {{"noise", numbers({4, 3}, 1)}, {"real", numbers({4, 2}, 9)}};
-  auto before = parameters_of(gan.program, session);
-  session.run(feeds, {gan.loss_d}, kTrainD);
-  auto after = parameters_of(gan.program, session);
-  EXPECT_FALSE(
-      equal(after["discriminator/linear_0.weight"], before["discriminator/linear_0.weight"]));
-  for (const char* name : {"generator/linear_0.weight", "generator/linear_1.bias",
-                           "generator/linear_0.weight.g.adam_m", "optimizer.g.step"}) {
-    EXPECT_TRUE(equal(after[name], before[name])) << name;
-  }
-  before = after;
-  session.run({{"noise", feeds.at("noise")}}, {gan.loss_g}, kTrainG);  // needs no real numbers
-  after = parameters_of(gan.program, session);
-  EXPECT_TRUE(
-      equal(after["discriminator/linear_0.weight"], before["discriminator/linear_0.weight"]));
-  EXPECT_FALSE(equal(after["generator/linear_0.weight"], before["generator/linear_0.weight"]));
-  EXPECT_EQ(after["optimizer.g.step"].item<std::int64_t>(), 1);
-}
-
-TEST(NamedUpdates, OfOneRunAllUseTheParametersFromBefore) {
-  Gan gan(Sgd{.learning_rate = 0.1}, Sgd{.learning_rate = 0.2});
-  const Feeds feeds = {{"noise", numbers({4, 3}, 1)}, {"real", numbers({4, 2}, 9)}};
-  const char* const names[] = {"discriminator/linear_0.weight", "generator/linear_0.weight"};
-  Session together(gan.program, {.threads = 1}), first(gan.program, {.threads = 1}),
-      second(gan.program, {.threads = 1});
-  together.run(feeds, {}, {.training = true, .updates = true});
-  first.run(feeds, {}, kTrainD);
-  second.run(feeds, {}, kTrainG);
-  EXPECT_TRUE(equal(together.parameter(names[0]), first.parameter(names[0])));
-  EXPECT_TRUE(equal(together.parameter(names[1]), second.parameter(names[1])));
-}
-
-TEST(NamedUpdates, AreTheStepsOfTheOptimizer) {
-  Gan gan;
-  Session session(gan.program, {.threads = 1});
-  const Feeds feeds = {{"noise", numbers({4, 3}, 1)}, {"real", numbers({4, 2}, 9)}};
-  const Tensor before = session.parameter("discriminator/linear_0.weight");
-  const Tensor gradient = session.run(feeds, {gan.gradients_d[0]}, kTrainD)[0];
-  const Tensor after = session.parameter("discriminator/linear_0.weight");
-  for (std::int64_t i = 0; i < before.elements(); ++i) {
-    EXPECT_NEAR(after.data<float>()[i], before.data<float>()[i] - 0.1F * gradient.data<float>()[i],
-                1e-7);
-  }
-}
-
-TEST(NamedUpdates, KeepTheirNamesInTheText) {
-  const Gan gan;
-  Program parsed = Program::parse(gan.program.str());
-  EXPECT_EQ(parsed.str(), gan.program.str());
-  Session session(parsed, {.threads = 1});
-  session.run({{"noise", numbers({4, 3}, 1)}}, {}, kTrainG);
-  EXPECT_EQ(session.parameter("optimizer.g.step").item<std::int64_t>(), 1);
-  EXPECT_THAT(
-      error_thrown_by([&] { minimize(parsed.parameters()[0] * 0.0 + 1.0, Sgd{}, {.name = "d"}); }),
-      HasSubstr("already, made in its text"));
-}
-
-TEST(NamedUpdates, RefuseWrongNames) {
-  Gan gan;
-  EXPECT_THAT(error_thrown_by([&] { minimize(gan.loss_d, Sgd{}, {.name = "d"}); }),
-              HasSubstr("updates \"d\" already, made at named_updates_test.cc"));
-  EXPECT_THAT(error_thrown_by([&] { minimize(gan.loss_d, Sgd{}, {.name = "a b"}); }),
-              HasSubstr("no name for updates"));
-  EXPECT_THAT(
-      error_thrown_by([&] { minimize(gan.loss_d, Sgd{}, {.name = "e", .parameters = {"x*"}}); },
-                      ErrorKind::not_found),
-      HasSubstr("matches \"x*\""));
-  Session session(gan.program, {.threads = 1});
-  EXPECT_THAT(error_thrown_by([&] { session.run({}, {}, {.updates = true, .update = {"e"}}); }),
-              HasSubstr("it has \"d\", \"g\""));
-  EXPECT_THAT(error_thrown_by([&] { session.run({}, {}, {.update = {"d"}}); }),
-              HasSubstr("needs updates = true"));
-  EXPECT_THAT(error_thrown_by([&] {
-                minimize(gan.loss_d, Sgd{.learning_rate = Schedule(0.1).on_plateau({})},
-                         {.name = "p", .parameters = {"discriminator/*"}});
-              }),
-              HasSubstr("on_plateau"));
-}
-
-struct Line {
-  Program program{"line"};
-  Value x, w, v, loss;
-  explicit Line(const Optimizer& optimizer) {
-    x = program.input("x", f32, {batch});
-    w = program.parameter("w", f32, {1}, {.initializer = nn::ones()});
-    v = program.parameter("v", f32, {1}, {.initializer = nn::ones()});
-    loss = mean(x * w + x * v);
-    minimize(loss, optimizer);
-  }
-};
-
-const RunOptions kTrain{.training = true, .updates = true};
-const Feeds kTwos = {{"x", Tensor::from<float>({2}, {2, 2})}};
-
-TEST(LearningRates, ChangeWithoutCompiling) {
-  Line line(Sgd{.learning_rate = Schedule::adjustable(0.5)});
-  Session session(line.program, {.threads = 1});
-  EXPECT_EQ(session.learning_rate(), 0.5);
-  session.run(kTwos, {}, kTrain);
-  EXPECT_EQ(session.parameter("w").item<float>(), 1 - 0.5F * 2);
-  session.set_learning_rate(0.25);
-  session.run(kTwos, {}, kTrain);
-  EXPECT_EQ(session.parameter("w").item<float>(), 0 - 0.25F * 2);
-  session.set_learning_rate(0);
-  session.run(kTwos, {}, kTrain);
-  EXPECT_EQ(session.parameter("w").item<float>(), -0.5F);
-  EXPECT_EQ(session.statistics().plans, 1);
-  EXPECT_EQ(session.learning_rate(), 0);
-}
-
-TEST(LearningRates, AdjustableTrainsAsAConstant) {
-  for (const bool decays : {false, true}) {
-    const auto train = [&](const Schedule& rate) {
-      Line line(AdamW{.learning_rate = rate, .weight_decay = decays ? 0.1 : 0});
-      Session session(line.program, {.threads = 1});
-      for (int i = 0; i < 5; ++i) session.run(kTwos, {}, kTrain);
-      return session.parameter("w");
+    const auto score = [&](const Value& x) {
+      const auto scope = program.shared_scope("discriminator");
+      return nn::linear(nn::batch_norm(nn::linear(x, {.units = 4})), {.units = 1});
     };
-    EXPECT_FLOAT_EQ(train(0.03).item<float>(), train(Schedule::adjustable(0.03)).item<float>());
+    const Value of_real = score(real), of_fake = score(fake);
+    minimize(mean(of_real * of_real) - mean(of_fake), Adam{},
+             {.name = "discriminator", .parameters = {"discriminator/*"}});
+    g_loss = mean(of_fake * of_fake);
+    minimize(g_loss, Adam{},
+             {.name = "generator", .parameters = {"generator/linear*", "generator/batch*"}});
+  }
+};
+
+TEST(NamedUpdates, ComputeOnlyWhatTheyNeed) {
+  Gan gan;
+  Session session(gan.program, {.threads = 1});
+  const Tensor points = Tensor::from<float>({4, 2}, {1, 2, -1, 0.5, 3, -2, 0, 1});
+  const Tensor images = Tensor::from<float>({2, 3}, {1, -1, 2, 0.5, 3, -4});
+  const Feeds noise{{"noise", points}}, all{{"noise", points}, {"real", images}};
+  std::map<std::string, Tensor> before;
+  const auto changed = [&] {
+    std::string text;
+    for (const auto& parameter : gan.program.ir().parameters()) {
+      const Tensor now = session.parameter(parameter->name());
+      if (before.contains(parameter->name()) && !equal(before[parameter->name()], now)) {
+        text += parameter->name() + " ";
+      }
+      before[parameter->name()] = now;
+    }
+    return text;
+  };
+  changed();
+  // The real examples are not needed, and their running means stay out of it.
+  session.run(noise, {gan.g_loss}, {.training = true, .update = {"generator"}});
+  const std::string by_generator = changed();
+  EXPECT_THAT(by_generator, HasSubstr("generator/linear_1.weight "));
+  EXPECT_THAT(by_generator, HasSubstr("optimizer.generator/step "));
+  EXPECT_THAT(by_generator, HasSubstr("generator/batch_norm_0.running_var "));
+  EXPECT_THAT(by_generator, HasSubstr("discriminator/batch_norm_0.running_var "));
+  EXPECT_THAT(by_generator, testing::Not(HasSubstr("discriminator/linear")));
+  EXPECT_THROW(session.run(noise, {}, {.training = true, .update = {"discriminator"}}), Error);
+  session.run(all, {}, {.training = true, .update = {"discriminator"}});
+  const std::string by_discriminator = changed();
+  EXPECT_THAT(by_discriminator, HasSubstr("discriminator/linear_0.weight "));
+  EXPECT_THAT(by_discriminator, testing::Not(HasSubstr(" generator/linear")));
+  const auto kernels = [&](const RunOptions& mode) {
+    return session.memory({}, mode, {{"batch", 4}, {"reals", 5}}).kernels;
+  };
+  EXPECT_LT(kernels({.training = true, .update = {"generator"}}),
+            kernels({.training = true, .updates = true}));
+  EXPECT_LT(kernels({.training = true, .update = {"discriminator"}}),
+            kernels({.training = true, .updates = true}));
+  EXPECT_EQ(kernels({.training = true, .update = {"discriminator", "generator"}}),
+            kernels({.training = true, .updates = true}));
+}
+
+TEST(NamedUpdates, ErrorsNameWhatExists) {
+  Duel duel;
+  Session session(duel.program);
+  const auto text = [&](const std::function<void()>& f) { return error_of(ErrorKind::usage, f); };
+  EXPECT_THAT(text([&] { session.run(kFeeds, {}, {.update = {"D"}}); }),
+              HasSubstr("no updates \"D\"; its updates are \"d\", \"g\""));
+  EXPECT_THAT(text([&] { minimize(duel.d_loss, Sgd{}, {.name = "d"}); }),
+              HasSubstr("updates \"d\" already, made at named_updates_test.cc:"));
+  EXPECT_THAT(
+      text([&] { minimize(duel.d_loss, Sgd{}, {.name = "e", .parameters = {"d/*", "d/v"}}); }),
+      HasSubstr("no trainable parameter \"d/v\"; did you mean \"d/w\"?"));
+  EXPECT_THAT(text([&] { minimize(duel.d_loss, Sgd{}, {.name = "a/b"}); }), HasSubstr("a/b"));
+  EXPECT_THAT(text([&] { session.learning_rate(); }), HasSubstr("\"d\", \"g\""));
+  Program none;
+  Session empty(none);
+  EXPECT_THAT(text([&] { empty.run({}, {}, {.update = {"d"}}); }), HasSubstr("minimize() adds"));
+}
+
+// With a function that doubles gradients, before the optimizer sees them.
+TEST(NamedUpdates, GetExchangedGradients) {
+  Program program;
+  const Value w = scalar(program, "w", 3);
+  minimize(w * w, Sgd{.learning_rate = 0.5}, {.name = "doubled"},
+           [](std::vector<ParameterGradient>& all) {
+             for (ParameterGradient& each : all) each.gradient.values = each.gradient.values * 2.0;
+           });
+  const Value gradient = gradients_of_updates(program, "doubled")[0].gradient.values;
+  Session session(program);
+  EXPECT_EQ(session.run({}, {gradient}, {.update = {"doubled"}})[0].item<double>(), 12);
+  EXPECT_EQ(parameter(session, "w"), 3 - 0.5 * 12);
+}
+
+TEST(NamedUpdates, GiveTheirGradients) {
+  Duel duel;
+  const std::vector<ParameterGradient> found = gradients_of_updates(duel.program, "d");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].parameter, duel.d);
+  Session session(duel.program);
+  const Tensor gradient =
+      session.run(kFeeds, {found[0].gradient.values}, {.training = true, .update = {"d"}})[0];
+  EXPECT_NEAR(gradient.item<double>(), 2 * (0.5 * -2 - 3) * -2, 1e-14);
+  EXPECT_THROW((void)gradients_of_updates(duel.program), Error);
+  const Program parsed = Program::parse(duel.program.str());
+  EXPECT_THROW((void)gradients_of_updates(parsed, "d"), Error);
+}
+
+// The rate of a Program with this schedule, and w after steps of SGD on the loss w.
+struct Descent {
+  Program program;
+  Value loss;
+  explicit Descent(const Schedule& rate, bool adjustable = true, const std::string& name = "") {
+    const Value w = scalar(program, "w", 0);
+    loss = w * 1.0;
+    minimize(loss, Sgd{.learning_rate = rate}, {.name = name, .adjustable_rate = adjustable});
+  }
+};
+
+TEST(LearningRate, OfAConstantChangesWithoutCompiling) {
+  for (const char* name : {"", "d"}) {
+    Descent descent(0.5, true, name);
+    Session session(descent.program);
+    const auto step = [&] {
+      const double before = parameter(session, "w");
+      session.run({}, {}, {.updates = true});
+      return before - parameter(session, "w");
+    };
+    EXPECT_EQ(session.learning_rate(name), 0.5);
+    EXPECT_EQ(step(), 0.5);
+    session.learning_rate(name);
+    const int plans = session.statistics().plans;
+    for (const double rate : {0.25, 0.0, 3.0, 1e-300}) {
+      session.set_learning_rate(rate, name);
+      EXPECT_EQ(session.learning_rate(name), rate);
+      const double before = parameter(session, "w");
+      session.run({}, {}, {.updates = true});
+      EXPECT_EQ(parameter(session, "w"), before - rate);
+    }
+    EXPECT_EQ(session.statistics().plans, plans);
+    EXPECT_EQ(session.step(), 5u);
+    for (const double rate : {-1.0, std::nan(""), HUGE_VAL}) {
+      EXPECT_THROW(session.set_learning_rate(rate, name), Error);
+    }
   }
 }
 
-TEST(LearningRates, AfterAWarmUp) {
-  Line line(Sgd{.learning_rate = Schedule::adjustable(1).warmup(2)});
-  Session session(line.program, {.threads = 1});
-  std::vector<float> steps;
-  float before = 1;
-  for (int i = 0; i < 3; ++i) {
-    session.run(kTwos, {}, kTrain);
-    const float after = session.parameter("w").item<float>();
-    steps.push_back(before - after);
-    before = after;
-  }
-  EXPECT_THAT(steps, ElementsAre(1, 2, 2));
+TEST(LearningRate, OfAScheduleIsMultipliedFromThere) {
+  Descent descent(Schedule::exponential(1, 0.5));
+  Session session(descent.program);
+  const auto step = [&] { session.run({}, {}, {.updates = true}); };
+  EXPECT_EQ(session.learning_rate(), 1);
+  step(), step();
+  EXPECT_EQ(session.learning_rate(), 0.25);
+  session.set_learning_rate(8);
+  EXPECT_EQ(session.learning_rate(), 8);
+  step();
+  EXPECT_EQ(session.learning_rate(), 4);
+  session.set_learning_rate(0);
+  step();
+  session.set_learning_rate(1);  // also after a rate of 0
+  EXPECT_EQ(session.learning_rate(), 1);
+  step();
+  EXPECT_EQ(parameter(session, "w"), -(1 + 0.5 + 8 + 0 + 1));
 }
 
-TEST(LearningRates, RefuseWhatCannotChange) {
-  Line line(Sgd{.learning_rate = 0.5});
-  Session session(line.program, {.threads = 1});
-  EXPECT_THAT(error_thrown_by([&] { session.set_learning_rate(0.1); }),
-              HasSubstr("adjustable(1e-3)"));
-  EXPECT_THAT(error_thrown_by([&] { session.learning_rate("d"); }), HasSubstr("\"d\""));
-  Line other(Sgd{.learning_rate = Schedule::adjustable(0.5)});
-  Session adjustable(other.program, {.threads = 1});
-  for (const double rate : {-1.0, std::nan(""), HUGE_VAL}) {
-    EXPECT_THAT(error_thrown_by([&] { adjustable.set_learning_rate(rate); }), HasSubstr("finite"));
+TEST(LearningRate, IsFixedUnlessAskedFor) {
+  Descent descent(0.5, false), schedule(Schedule::step_decay(1, 2, 0.5), false);
+  EXPECT_EQ(descent.program.parameters().size(), 1u);
+  Session session(descent.program), second(schedule.program);
+  EXPECT_EQ(session.learning_rate(), 0.5);
+  for (const double rate : {1.0, 1.0, 0.5, 0.5, 0.25}) {
+    EXPECT_EQ(second.learning_rate(), rate);
+    second.run({}, {}, {.updates = true});
+  }
+  for (Session* each : {&session, &second}) {
+    EXPECT_THAT(error_of(ErrorKind::usage, [&] { each->set_learning_rate(1); }),
+                HasSubstr("adjustable_rate = true"));
   }
 }
 
-TEST(Freezing, KeepsParametersAndTheirState) {
-  Line line(Adam{.learning_rate = 0.1});
-  Session session(line.program, {.threads = 1});
-  session.run(kTwos, {}, kTrain);
-  const auto before = parameters_of(line.program, session);
-  session.freeze("w*");
-  session.run(kTwos, {}, kTrain);
-  session.run(kTwos, {}, kTrain);
-  auto after = parameters_of(line.program, session);
-  for (const char* name : {"w", "w.adam_m", "w.adam_v"}) {
-    EXPECT_TRUE(equal(after.at(name), before.at(name))) << name;
+// Three parameters with one gradient each; the norm of all is clipped.
+struct Three {
+  Program program;
+  Value loss;
+  explicit Three(const std::string& frozen = "", int accumulate = 1) {
+    Value total;
+    for (const char* name : {"encoder/a", "encoder/b", "head"}) {
+      const Value w = scalar(program, name, 2);
+      total = total ? total + w * w * w : w * w * w;
+    }
+    loss = total;
+    if (!frozen.empty()) program.configure(frozen, {.frozen = true});
+    minimize(loss, Adam{.learning_rate = 0.1, .clip = {.global_norm = 1}},
+             {.accumulate = accumulate});
   }
-  EXPECT_FALSE(equal(after.at("v"), before.at("v")));
-  EXPECT_EQ(after.at("optimizer.step").item<std::int64_t>(), 3);
-  EXPECT_EQ(session.statistics().plans, 2);
-  session.unfreeze("*");
-  session.run(kTwos, {}, kTrain);
-  after = parameters_of(line.program, session);
-  EXPECT_FALSE(equal(after.at("w"), before.at("w")));
-  EXPECT_EQ(session.statistics().plans, 2);
+};
+
+TEST(Freezing, KeepsParametersAndTheirStateAtAnyTime) {
+  for (const int accumulate : {1, 2}) {
+    Three three("", accumulate), configured("encoder/*", accumulate);
+    Session session(three.program), expected(configured.program);
+    const auto step = [](Session& each) { each.run({}, {}, {.training = true, .updates = true}); };
+    EXPECT_EQ(session.freeze("encoder/*"), 2);
+    EXPECT_THAT(session.frozen(), testing::ElementsAre("encoder/a", "encoder/b"));
+    for (int i = 0; i < 4; ++i) step(session), step(expected);
+    // As if they had been frozen before minimize(), also in the norm of all gradients.
+    for (const auto& each : configured.program.ir().parameters()) {
+      EXPECT_TRUE(equal(session.parameter(each->name()), expected.parameter(each->name())))
+          << each->name();
+    }
+    EXPECT_EQ(parameter(session, "encoder/a.adam_v"), 0);
+    EXPECT_NE(parameter(session, "head"), 2);
+    const int plans = session.statistics().plans;
+    EXPECT_EQ(session.unfreeze("encoder/b"), 1);
+    session.freeze("head");
+    const double head = parameter(session, "head"), moment = parameter(session, "head.adam_m");
+    for (int i = 0; i < 2; ++i) step(session);
+    EXPECT_EQ(session.statistics().plans, plans + 1);
+    EXPECT_EQ(parameter(session, "head"), head);
+    EXPECT_EQ(parameter(session, "head.adam_m"), moment);
+    EXPECT_EQ(parameter(session, "encoder/a"), 2);
+    EXPECT_NE(parameter(session, "encoder/b"), 2);
+    // Back to a set of frozen parameters that was compiled before.
+    session.unfreeze("*");
+    session.freeze("encoder/*");
+    step(session);
+    EXPECT_EQ(session.statistics().plans, plans + 1);
+    EXPECT_THAT(error_of(ErrorKind::not_found, [&] { session.freeze("decoder/*"); }),
+                HasSubstr("decoder/*"));
+  }
+}
+
+TEST(Freezing, OfAllParametersLeavesOnlyTheCounter) {
+  Three three;
+  Session session(three.program);
   session.freeze("*");
-  session.run(kTwos, {}, kTrain);
-  EXPECT_TRUE(equal(session.parameter("v"), after.at("v")));
-  EXPECT_THAT(error_thrown_by([&] { session.freeze("u"); }, ErrorKind::not_found),
-              HasSubstr("\"u\""));
+  session.run({}, {three.loss}, {.training = true, .updates = true});
+  EXPECT_EQ(parameter(session, "head"), 2);
+  EXPECT_EQ(session.parameter("optimizer.step").item<std::int64_t>(), 1);
 }
 
-TEST(SharedParameters, AreTheSameMemory) {
-  Line trained(Sgd{.learning_rate = 0.5});
-  Program reading("reading");
-  const Value w = reading.parameter("w", f32, {1}, {.initializer = nn::zeros()});
-  reading.parameter("v", f32, {3}, {.initializer = nn::zeros()});  // another type
-  const Value twice = w * 2.0;
-  auto session = std::make_unique<Session>(trained.program, SessionOptions{.threads = 1});
-  Session other(reading, {.threads = 1}, *session);
-  EXPECT_EQ(other.run({}, {twice})[0].item<float>(), 2);
-  session->run(kTwos, {}, kTrain);
-  EXPECT_EQ(other.run({}, {twice})[0].item<float>(), 0);
-  other.set_parameter("w", Tensor::from<float>({1}, {5}));
-  EXPECT_EQ(session->parameter("w").item<float>(), 5);
-  EXPECT_THAT(other.parameter("v").to_vector<float>(), ElementsAre(0, 0, 0));
-  session.reset();
-  EXPECT_EQ(other.run({}, {twice})[0].item<float>(), 10);
+// Tables with row-sparse gradients, which are part of the norm of all gradients.
+TEST(Freezing, WorksForRowSparseGradients) {
+  const auto make = [](Program& program) {
+    const Value ids = program.input("ids", i64, {batch});
+    const auto table = [&](const char* name) {
+      return nn::embedding(ids,
+                           {.num_embeddings = 5, .dim = 2, .sparse_gradient = true, .name = name});
+    };
+    const Value x = table("one") * 3.0 + table("two");
+    return mean(x * x);
+  };
+  Program program, configured;
+  const Adam adam{.learning_rate = 0.1, .clip = {.global_norm = 0.1}};
+  minimize(make(program), adam);
+  const Value loss = make(configured);
+  configured.configure("one*", {.frozen = true});
+  minimize(loss, adam);
+  Session session(program), expected(configured);
+  session.freeze("one*");
+  const Tensor one = session.parameter("one.weight");
+  const Feeds feeds{{"ids", Tensor::from<std::int64_t>({4}, {1, 3, 3, 0})}};
+  for (int i = 0; i < 3; ++i) {
+    session.run(feeds, {}, {.training = true, .updates = true});
+    expected.run(feeds, {}, {.training = true, .updates = true});
+  }
+  EXPECT_TRUE(equal(session.parameter("one.weight"), one));
+  EXPECT_EQ(session.parameter("one.weight.adam_m").to_vector<float>(), std::vector<float>(10, 0));
+  for (const char* name : {"two.weight", "two.weight.adam_m", "two.weight.adam_v"}) {
+    EXPECT_TRUE(equal(session.parameter(name), expected.parameter(name))) << name;
+  }
+}
+
+TEST(LearningRate, OfFtrlMustBeAboveZero) {
+  Program program;
+  const Value w = scalar(program, "w", 0);
+  minimize(w * 1.0, Ftrl{.learning_rate = 0.1}, {.adjustable_rate = true});
+  Session session(program);
+  EXPECT_THROW(session.set_learning_rate(0), Error);
+  session.set_learning_rate(0.2);
+  session.run({}, {}, {.updates = true});
+  EXPECT_NEAR(parameter(session, "w"), -1 / ((1 + 1) / 0.2), 1e-12);
+}
+
+TEST(LearningRate, OfEachOptimizerIsWhatItWouldBeFromTheStart) {
+  for (const Optimizer& slow : std::initializer_list<Optimizer>{
+           Sgd{.learning_rate = 0.1}, AdamW{.learning_rate = 0.1}, Lamb{.learning_rate = 0.1},
+           Lion{.learning_rate = 0.1, .weight_decay = 0.5}, Ftrl{.learning_rate = 0.1}}) {
+    Optimizer fast = slow;
+    std::visit([](auto& rule) { rule.learning_rate = 0.3; }, fast);
+    Program changed, expected;
+    for (Program* program : {&changed, &expected}) {
+      const Value w = scalar(*program, "w", 2);
+      minimize(w * w, program == &changed ? slow : fast, {.adjustable_rate = program == &changed});
+    }
+    Session first(changed), second(expected);
+    first.set_learning_rate(0.3);
+    for (int i = 0; i < 3; ++i) {
+      first.run({}, {}, {.updates = true});
+      second.run({}, {}, {.updates = true});
+    }
+    EXPECT_NEAR(parameter(first, "w"), parameter(second, "w"), 1e-14) << slow.index();
+  }
 }
 
 }  // namespace

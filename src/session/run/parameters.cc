@@ -9,35 +9,32 @@
 
 namespace trireme {
 
-void ParameterStore::share(std::shared_ptr<ParameterStore> store,
-                           std::shared_ptr<const ir::Program> program) {
-  other_ = std::move(store);
-  other_program_ = std::move(program);
+ParameterStore::ParameterStore(std::shared_ptr<const ir::Program> program, std::uint64_t seed,
+                               std::shared_ptr<runtime::Limits> limits,
+                               std::shared_ptr<ParameterStore> other)
+    : ParameterStore(std::move(program), seed, std::move(limits)) {
+  other_ = std::move(other);
+  version_ = other_->version_;
 }
 
 const ir::Parameter* ParameterStore::shared(const ir::Parameter& parameter) const {
   if (other_ == nullptr) return nullptr;
-  const ir::Parameter* found = other_program_->find_parameter(parameter.name());
-  const bool same = found != nullptr && found->value->type.dtype == parameter.value->type.dtype &&
-                    found->value->type.shape == parameter.value->type.shape;
-  return same ? found : nullptr;
+  const ir::Parameter* found = other_->program_->find_parameter(parameter.name());
+  return found != nullptr && found->value->type == parameter.value->type ? found : nullptr;
 }
 
-void ParameterStore::changed() {
-  ++version_;
-  if (other_ != nullptr) other_->changed();
+Tensor& ParameterStore::add(const ir::Parameter& parameter, Tensor value) {
+  return values_.emplace(parameter.name(), std::move(value)).first->second;
 }
 
 Tensor& ParameterStore::get(const ir::Parameter& parameter) {
-  if (const ir::Parameter* other = shared(parameter)) return other_->get(*other);
+  const std::scoped_lock lock(mutex_);
   const auto found = values_.find(parameter.name());
   if (found != values_.end()) return found->second;
-  count(parameter.value->type);
-  return values_.emplace(parameter.name(), nn::initialize(parameter, seed_)).first->second;
-}
-
-void ParameterStore::count(const ir::Type& type) const {
+  if (const ir::Parameter* same = shared(parameter)) return add(parameter, other_->get(*same));
+  const ir::Type& type = parameter.value->type;
   limits_->allocate(type.dtype, evaluate(type.shape, {}));
+  return add(parameter, nn::initialize(parameter, seed_));
 }
 
 void ParameterStore::set(const ir::Parameter& parameter, const Tensor& value) {
@@ -47,11 +44,17 @@ void ParameterStore::set(const ir::Parameter& parameter, const Tensor& value) {
                            type.str(), value.type_str()));
   }
   changed();
-  if (const ir::Parameter* other = shared(parameter)) return other_->set(*other, value);
-  const auto found = values_.find(parameter.name());
+  const std::scoped_lock lock(mutex_);
+  auto found = values_.find(parameter.name());
   if (found == values_.end()) {
-    count(type);
-    values_.emplace(parameter.name(), value.clone());
+    const ir::Parameter* same = shared(parameter);
+    if (same != nullptr) {
+      other_->set(*same, value);
+      add(parameter, other_->get(*same));
+      return;
+    }
+    limits_->allocate(type.dtype, value.shape());
+    add(parameter, value.clone());
   } else if (value.size_bytes() > 0) {
     std::memmove(found->second.bytes(), value.bytes(), value.size_bytes());
   }

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "ir/program.h"
 #include "runtime/limits.h"
@@ -14,35 +15,37 @@
 namespace trireme {
 
 // The values of the parameters of a Program. A parameter gets its first value at its first use. Its
-// memory then stays at one address during the lifetime of the store.
+// memory then stays at one address during the lifetime of the store, and of stores that share it.
 class ParameterStore {
  public:
   // `limits` counts the memory of parameters.
-  ParameterStore(std::uint64_t seed, std::shared_ptr<runtime::Limits> limits)
-      : seed_(seed), limits_(std::move(limits)) {}
-
-  // From now on, parameters that `program`, the Program of another store, has with the same name
-  // and type are those of that store. Call it before the first use.
-  void share(std::shared_ptr<ParameterStore> store, std::shared_ptr<const ir::Program> program);
+  ParameterStore(std::shared_ptr<const ir::Program> program, std::uint64_t seed,
+                 std::shared_ptr<runtime::Limits> limits)
+      : program_(std::move(program)), seed_(seed), limits_(std::move(limits)) {}
+  // Shares the parameters of `other` that `program` has with the same name and type.
+  ParameterStore(std::shared_ptr<const ir::Program> program, std::uint64_t seed,
+                 std::shared_ptr<runtime::Limits> limits, std::shared_ptr<ParameterStore> other);
 
   Tensor& get(const ir::Parameter& parameter);
   void set(const ir::Parameter& parameter, const Tensor& value);  // copies. Errors: usage
 
-  // Changes whenever a parameter may have changed, so that values derived from parameters are
-  // computed again.
-  std::uint64_t version() const { return version_ + (other_ ? other_->version() : 0); }
-  void changed();
+  // Changes whenever a parameter may have changed, also in a store that shares it, so that values
+  // derived from parameters are computed again.
+  std::uint64_t version() const { return version_->load(); }
+  void changed() { version_->fetch_add(1); }
 
  private:
-  void count(const ir::Type& type) const;
-  // The parameter in the other store; null if it is not shared.
+  // The same parameter of the other store; null if there is none.
   const ir::Parameter* shared(const ir::Parameter& parameter) const;
+  Tensor& add(const ir::Parameter& parameter, Tensor value);
 
+  std::shared_ptr<const ir::Program> program_;
   std::uint64_t seed_;
   std::shared_ptr<runtime::Limits> limits_;
   std::shared_ptr<ParameterStore> other_;
-  std::shared_ptr<const ir::Program> other_program_;
-  std::uint64_t version_ = 1;
+  std::shared_ptr<std::atomic<std::uint64_t>> version_ =
+      std::make_shared<std::atomic<std::uint64_t>>(1);
+  std::mutex mutex_;  // for `values_`: Sessions of several threads may share the store
   std::map<std::string, Tensor, std::less<>> values_;
 };
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <set>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/feeds.h"
@@ -17,6 +17,7 @@
 #include "compiler/compile.h"
 #include "device/device.h"
 #include "kernels/library.h"
+#include "nn/updates.h"
 #include "runtime/executor.h"
 #include "runtime/finite.h"
 #include "runtime/limits.h"
@@ -36,8 +37,8 @@ std::string environment(const char* name) {
 struct Entry {
   std::vector<Value> fetches;
   RunOptions mode;
-  std::set<std::string> frozen;
-  std::size_t program_ops = 0;  // a Program that has grown since may have new updates to run
+  std::vector<std::string> frozen;  // parameters that its updates leave unchanged
+  std::size_t program_ops = 0;      // a Program that has grown since may have new updates to run
   std::shared_ptr<const plan::Plan> plan;
   std::unique_ptr<runtime::Executor> executor;
   runtime::Bindings bindings;
@@ -52,19 +53,6 @@ struct Entry {
   SymbolSizes last_sizes;
 };
 
-// The names of updates must exist.
-void check_update(const ir::Program& program, const RunOptions& mode) {
-  if (mode.update.empty()) return;
-  if (!mode.updates) fail_usage("run: RunOptions::update needs updates = true");
-  const std::set<std::string> names = ir::names_of_updates(program);
-  for (const std::string& name : mode.update) {
-    if (names.contains(name)) continue;
-    fail_usage(
-        fmt::format("run: the Program {} has no updates \"{}\"; it has {}", program.name, name,
-                    names.empty() ? "none" : fmt::format("\"{}\"", fmt::join(names, "\", \""))));
-  }
-}
-
 void check_precision(Precision precision, const RunOptions& mode) {
   if (precision != Precision::f16 || !mode.updates) return;
   fail_usage(
@@ -73,8 +61,8 @@ void check_precision(Precision precision, const RunOptions& mode) {
 }
 
 bool same_mode(const RunOptions& a, const RunOptions& b) {
-  return a.training == b.training && a.updates == b.updates && a.check_finite == b.check_finite &&
-         a.update == b.update;
+  return a.training == b.training && a.updates == b.updates && a.update == b.update &&
+         a.check_finite == b.check_finite;
 }
 
 SymbolSizes sizes_of(const ir::Program& program, const Feeds& feeds) {
@@ -111,15 +99,19 @@ SymbolSizes sizes_of(const ir::Program& program, const Feeds& feeds) {
 }  // namespace
 
 struct Session::State {
-  State(const Program& program, SessionOptions options)
+  State(const Program& program, SessionOptions options,
+        const std::shared_ptr<ParameterStore>& other = nullptr)
       : options(std::move(options)),
         shared(program.shared_ir()),
         program(*shared),
-        counted(std::make_shared<runtime::Limits>(this->options.max_bytes,
-                                                  this->options.max_operations)),
-        limits(*counted),
-        store(std::make_shared<ParameterStore>(this->options.seed, counted)),
-        parameters(*store) {
+        shared_limits(std::make_shared<runtime::Limits>(this->options.max_bytes,
+                                                        this->options.max_operations)),
+        limits(*shared_limits),
+        shared_parameters(other == nullptr ? std::make_shared<ParameterStore>(
+                                                 shared, this->options.seed, shared_limits)
+                                           : std::make_shared<ParameterStore>(
+                                                 shared, this->options.seed, shared_limits, other)),
+        parameters(*shared_parameters) {
     if (this->options.profile.empty()) this->options.profile = environment("TRIREME_PROFILE");
     cpu = device::make_cpu_device(this->options.threads);
     device = cpu.get();
@@ -148,21 +140,24 @@ struct Session::State {
   void prepare(Entry& entry);
   void bind(Entry& entry, const Feeds& feeds, const SymbolSizes& sizes);
   codegen::Codegen& code();
+  std::vector<std::string> frozen_in(const RunOptions& mode) const {
+    return mode.updates ? frozen : std::vector<std::string>();
+  }
 
   SessionOptions options;
   std::shared_ptr<const ir::Program> shared;
   const ir::Program& program;  // *shared
-  std::shared_ptr<runtime::Limits> counted;
-  runtime::Limits& limits;  // *counted
-  std::shared_ptr<ParameterStore> store;
-  ParameterStore& parameters;                    // *store
+  std::shared_ptr<runtime::Limits> shared_limits;
+  runtime::Limits& limits;  // *shared_limits
+  std::shared_ptr<ParameterStore> shared_parameters;
+  ParameterStore& parameters;                    // *shared_parameters
+  std::vector<std::string> frozen;               // names of parameters, sorted
   std::unique_ptr<device::Device> cpu, limited;  // the second counts memory of the first
   device::Device* device = nullptr;              // one of them
   std::unique_ptr<codegen::Codegen> codegen;
   std::unique_ptr<runtime::Profiler> profiler;
   std::vector<std::unique_ptr<Entry>> entries;  // few: searched one by one
   Entry* last_entry = nullptr;
-  std::set<std::string> frozen;  // names of parameters
   SessionStatistics statistics;
   std::uint64_t step = 0;
 };
@@ -182,7 +177,7 @@ std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches
                                                const RunOptions& mode) {
   const auto start = std::chrono::steady_clock::now();
   check_precision(options.precision, mode);
-  check_update(program, mode);
+  for (const std::string& name : mode.update) ir::require_updates(program, name, "run");
   std::vector<const ir::Value*> values;
   for (const Value& fetch : fetches) {
     if (!fetch || fetch.get()->program != &program) {
@@ -192,7 +187,8 @@ std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches
   }
   compiler::CompileOptions compile_options{.training = mode.training,
                                            .updates = mode.updates,
-                                           .selection = {.names = mode.update, .frozen = frozen},
+                                           .update = mode.update,
+                                           .frozen = frozen_in(mode),
                                            .fuse = options.fuse,
                                            .libraries = options.libraries,
                                            .storage = storage_of(options.precision)};
@@ -205,7 +201,7 @@ std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches
   auto entry = std::make_unique<Entry>();
   entry->fetches = fetches;
   entry->mode = mode;
-  entry->frozen = frozen;
+  entry->frozen = frozen_in(mode);
   entry->program_ops = program.main().ops.size();
   compiler::PreparedPlans plans;
   if (mode.updates) {
@@ -278,7 +274,8 @@ void Session::State::bind_parameters(Entry& entry) {
 
 Entry& Session::State::entry(const std::vector<Value>& fetches, const RunOptions& mode) {
   for (const auto& known : entries) {
-    if (known->fetches == fetches && same_mode(known->mode, mode) && known->frozen == frozen &&
+    if (known->fetches == fetches && same_mode(known->mode, mode) &&
+        (!mode.updates || known->frozen == frozen) &&
         known->program_ops == program.main().ops.size()) {
       return *known;
     }
@@ -348,9 +345,8 @@ void run_checked(runtime::Executor& executor, const SymbolSizes& sizes,
 Session::Session(const Program& program, SessionOptions options)
     : state_(std::make_unique<State>(program, std::move(options))) {}
 Session::Session(const Program& program, SessionOptions options, const Session& other)
-    : Session(program, std::move(options)) {
-  state_->store->share(other.state_->store, other.state_->shared);
-}
+    : state_(
+          std::make_unique<State>(program, std::move(options), other.state_->shared_parameters)) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
@@ -358,6 +354,7 @@ Session& Session::operator=(Session&&) noexcept = default;
 std::vector<Tensor> Session::run(const Feeds& feeds, const std::vector<Value>& fetches,
                                  RunOptions options) {
   const SymbolSizes sizes = sizes_of(state_->program, feeds);
+  options.updates = options.updates || !options.update.empty();
   Entry& entry = state_->entry(fetches, options);
   state_->bind(entry, feeds, sizes);
   state_->last_entry = &entry;
@@ -381,6 +378,7 @@ std::vector<Tensor> Session::run(const Feeds& feeds, const std::vector<Value>& f
 
 MemoryReport Session::memory(const std::vector<Value>& fetches, RunOptions options,
                              const SymbolSizes& given) {
+  options.updates = options.updates || !options.update.empty();
   const Entry& entry = state_->entry(fetches, options);
   const plan::Plan& plan = *entry.plan;
   SymbolSizes sizes = given;
@@ -413,59 +411,100 @@ void Session::set_parameter(std::string_view name, const Tensor& value) {
   state_->parameters.set(find_parameter(state_->program, name), value);
 }
 
-namespace {
-
-// The names of the trainable parameters that match. Errors: not_found, if there is none.
-std::vector<std::string> trainable_names(const ir::Program& program, std::string_view pattern,
-                                         const char* what) {
-  std::vector<std::string> names;
-  for (const auto& parameter : program.parameters()) {
-    if (parameter->trainable && ir::matches(pattern, parameter->name())) {
-      names.push_back(parameter->name());
-    }
+double Session::learning_rate(std::string_view name) {
+  const ir::Program& program = state_->program;
+  ir::require_updates(program, name, "learning_rate");
+  const ir::UpdateSet* set = ir::find_updates(program, name);
+  if (set != nullptr && set->rate == nullptr) return set->constant_rate;
+  if (set == nullptr) {
+    const ir::Parameter* rate = program.find_parameter(nn::counter_name(name, nn::kRate));
+    if (rate != nullptr) return state_->parameters.get(*rate).item<double>();
+    fail_usage("learning_rate: the Program was parsed, and its text does not say what its rate is");
   }
-  if (names.empty()) {
-    fail(ErrorKind::not_found, fmt::format("{}: no trainable parameter of {} matches \"{}\"", what,
-                                           program.name, pattern));
-  }
-  return names;
+  // The Program computes the rate of the next update from its counter.
+  const std::uint64_t step = state_->step;
+  Entry* const last = state_->last_entry;
+  const double rate = run({}, {Value(set->rate)})[0].item<double>();
+  state_->step = step;
+  state_->last_entry = last;
+  return rate;
 }
 
-// The parameter that holds the learning rate of these updates.
-std::string rate_name(const ir::Program& program, std::string_view update) {
-  const std::string name = fmt::format("{}{}learning_rate", ir::kOptimizerLayer,
-                                       update.empty() ? "." : fmt::format(".{}.", update));
-  if (program.find_parameter(name) != nullptr) return name;
-  fail_usage(fmt::format(
-      "learning_rate: the updates \"{}\" of {} have no learning rate that can be changed\n"
-      "  hint   minimize with the rate Schedule::adjustable(1e-3)",
-      update, program.name));
+void Session::set_learning_rate(double rate, std::string_view name) {
+  const ir::Program& program = state_->program;
+  ir::require_updates(program, name, "set_learning_rate");
+  const ir::UpdateSet* set = ir::find_updates(program, name);
+  const bool positive = set != nullptr && set->divides_by_rate;
+  if (!std::isfinite(rate) || rate < 0 || (positive && rate == 0)) {
+    fail_usage(fmt::format("set_learning_rate: the rate is {}, must be finite and {}", rate,
+                           positive ? "above 0" : "at least 0"));
+  }
+  const auto put = [&](const ir::Parameter* parameter, double value) {
+    state_->parameters.set(*parameter, Tensor::scalar<double>(value));
+  };
+  if (const auto* constant = program.find_parameter(nn::counter_name(name, nn::kRate))) {
+    put(constant, rate);
+    return;
+  }
+  const auto* factor = program.find_parameter(nn::counter_name(name, nn::kFactor));
+  if (factor == nullptr) {
+    fail_usage(
+        "set_learning_rate: the rate of these updates is fixed\n"
+        "  hint   minimize(loss, optimizer, {.adjustable_rate = true})");
+  }
+  const Tensor before = state_->parameters.get(*factor).clone();
+  put(factor, 1);
+  const double planned = learning_rate(name);
+  if (planned == 0 && rate != 0) {
+    put(factor, before.item<double>());
+    fail_usage(
+        "set_learning_rate: the schedule's rate of the next update is 0, so that no factor makes "
+        "it another");
+  }
+  put(factor, planned == 0 ? 1 : rate / planned);
+}
+
+namespace {
+
+// The names of the trainable parameters that match, sorted.
+std::vector<std::string> trainable(const ir::Program& program, std::string_view pattern) {
+  std::vector<std::string> all, matching;
+  for (const auto& parameter : program.parameters()) {
+    if (!parameter->trainable) continue;
+    all.push_back(parameter->name());
+    if (ir::matches(pattern, parameter->name())) matching.push_back(parameter->name());
+  }
+  if (matching.empty()) {
+    const std::string near = nearest(std::string(pattern), all);
+    fail(ErrorKind::not_found,
+         fmt::format("{} has no trainable parameter \"{}\"{}", program.name, pattern,
+                     near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+  }
+  std::sort(matching.begin(), matching.end());
+  return matching;
 }
 
 }  // namespace
 
-void Session::freeze(std::string_view pattern) {
-  for (std::string& name : trainable_names(state_->program, pattern, "freeze")) {
-    state_->frozen.insert(std::move(name));
-  }
+int Session::freeze(std::string_view pattern) {
+  const std::vector<std::string> chosen = trainable(state_->program, pattern);
+  std::vector<std::string> all;
+  std::set_union(state_->frozen.begin(), state_->frozen.end(), chosen.begin(), chosen.end(),
+                 std::back_inserter(all));
+  state_->frozen = std::move(all);
+  return static_cast<int>(chosen.size());
 }
 
-void Session::unfreeze(std::string_view pattern) {
-  for (const std::string& name : trainable_names(state_->program, pattern, "unfreeze")) {
-    state_->frozen.erase(name);
-  }
+int Session::unfreeze(std::string_view pattern) {
+  const std::vector<std::string> chosen = trainable(state_->program, pattern);
+  std::vector<std::string> rest;
+  std::set_difference(state_->frozen.begin(), state_->frozen.end(), chosen.begin(), chosen.end(),
+                      std::back_inserter(rest));
+  state_->frozen = std::move(rest);
+  return static_cast<int>(chosen.size());
 }
 
-double Session::learning_rate(std::string_view update) {
-  return parameter(rate_name(state_->program, update)).item<double>();
-}
-
-void Session::set_learning_rate(double rate, std::string_view update) {
-  if (!std::isfinite(rate) || rate < 0) {
-    fail_usage("set_learning_rate: the rate must be a finite number, at least 0");
-  }
-  set_parameter(rate_name(state_->program, update), Tensor::scalar(rate));
-}
+std::vector<std::string> Session::frozen() const { return state_->frozen; }
 
 std::uint64_t Session::step() const { return state_->step; }
 void Session::set_step(std::uint64_t step) { state_->step = step; }

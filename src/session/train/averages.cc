@@ -1,29 +1,41 @@
 // The parameters' averages in place of the parameters.
 
+#include <set>
+#include <utility>
+
 #include "base/error.h"
 #include "ir/program.h"
+#include "nn/updates.h"
 #include "trireme/trainer.h"
 
 namespace trireme {
 namespace {
 
-using Names = std::vector<std::string>;
+// A parameter and the parameter that holds its average.
+using Names = std::vector<std::pair<std::string, std::string>>;
 
-Names averaged_parameters(const Program& program) {
+// Of all sets of updates that have run; `any` becomes true if some set keeps averages.
+Names averaged_parameters(const ir::Program& program, Session& session, bool& any) {
   Names names;
-  for (const auto& parameter : program.ir().parameters()) {
-    if (program.ir().find_parameter(parameter->name() + ".average") != nullptr) {
-      names.push_back(parameter->name());
+  std::set<std::string> known;
+  for (const std::string& set : ir::names_of_updates(program)) {
+    for (const auto& parameter : program.parameters()) {
+      const std::string average = nn::state_prefix(set) + parameter->name() + ".average";
+      if (program.find_parameter(average) == nullptr) continue;
+      any = true;
+      const std::string counter = nn::counter_name(set, "step");
+      if (session.parameter(counter).item<std::int64_t>() == 0) continue;
+      if (known.insert(parameter->name()).second) names.emplace_back(parameter->name(), average);
     }
   }
   return names;
 }
 
 void swap(Session& session, const Names& names) {
-  for (const std::string& name : names) {
+  for (const auto& [name, average] : names) {
     const Tensor value = session.parameter(name);
-    session.set_parameter(name, session.parameter(name + ".average"));
-    session.set_parameter(name + ".average", value);
+    session.set_parameter(name, session.parameter(average));
+    session.set_parameter(average, value);
   }
 }
 
@@ -42,13 +54,13 @@ struct Swapped {
 }  // namespace
 
 AveragedParameters::AveragedParameters(const Program& program, Session& session) {
-  Names names = averaged_parameters(program);
-  if (names.empty()) {
+  bool any = false;
+  Names names = averaged_parameters(program.ir(), session, any);
+  if (!any) {
     fail_usage("there are no averages of the parameters of " + program.name() +
                "\n  hint   ask for them: .updates = {.average = Average::exponential(0.999)}");
   }
-  const bool any = session.parameter("optimizer.step").item<std::int64_t>() > 0;
-  swapped_ = std::make_shared<Swapped>(session, any ? std::move(names) : Names{});
+  swapped_ = std::make_shared<Swapped>(session, std::move(names));
 }
 
 }  // namespace trireme

@@ -23,12 +23,14 @@ bool better(const Watch& watch, double value, const std::optional<Best>& best, d
 
 }  // namespace
 
-Fit::Fit(Training& training, const data::Batches& batches, const FitOptions& options)
+Fit::Fit(Trainer& trainer, Training& training, const data::Batches& batches,
+         const FitOptions& options)
     : training_(training),
       at_(training.at),
       batches_(batches),
       options_(options),
-      progress_(options.progress, options.epochs, batches.size()) {
+      progress_(options.progress, options.epochs, batches.size()),
+      state_(trainer, options) {
   check_options();
   open_folders();
   begin();
@@ -147,6 +149,8 @@ void Fit::begin() {
 }
 
 Metrics Fit::run() {
+  state_.step_ = at_.fit_steps;
+  notify(&Callback::on_fit_begin);
   while (end_ == End::no && at_.fit_epochs < options_.epochs) epoch();
   if (checkpoints_ && at_.fit_steps > 0 && saved_step_ != at_.steps) save();
   if (end_ == End::early && options_.progress && at_.best_stopping) {
@@ -154,6 +158,7 @@ Metrics Fit::run() {
                options_.early_stopping.watch.metric, at_.best_stopping->step,
                at_.best_stopping->value);
   }
+  notify(&Callback::on_fit_end);
   return training_.sum->result();
 }
 
@@ -163,6 +168,8 @@ void Fit::epoch() {
   epoch_examples_ = 0;
   progress_.begin_epoch(report_.epoch);
   if (at_.batch == 0) training_.sum->clear();
+  state_.epoch_ = report_.epoch;
+  notify(&Callback::on_epoch_begin);
   {
     data::BatchStream stream = batches_.epoch(at_.epoch, at_.batch);
     while (end_ == End::no) {
@@ -175,9 +182,12 @@ void Fit::epoch() {
 }
 
 void Fit::step(const Fed& batch) {
+  notify(&Callback::on_step_begin);
   const double loss = training_.step(batch);
+  state_.step_ = at_.fit_steps;
   epoch_examples_ += batch.examples;
   logged_examples_ += batch.examples;
+  notify(&Callback::on_step, loss);
   if (options_.after_step) options_.after_step(at_.fit_steps, loss);
   progress_.step(at_.batch, epoch_examples_, [&] { return training_.sum->result().str(); });
   log_step();
@@ -213,6 +223,7 @@ void Fit::end_epoch() {
   }
   progress_.end_epoch(epoch_examples_, report_.training.str(), report_.validation.str());
   if (whole && checkpoints_ && (options_.checkpoint.every_epoch || improved_)) save();
+  notify(&Callback::on_epoch_end, report_);
   if (options_.after_epoch && !options_.after_epoch(report_) && end_ == End::no) {
     end_ = End::enough;
   }
@@ -229,6 +240,7 @@ Metrics Fit::validate() {
   // After an epoch's last step the counter stands on the next epoch already.
   const std::int64_t epoch = at_.batch == 0 ? at_.epoch : at_.epoch + 1;
   if (run_) run_->validation(at_.steps, epoch, metrics.numbers());
+  notify(&Callback::on_evaluation, metrics);
   if (options_.after_evaluation) options_.after_evaluation(at_.fit_steps, metrics);
   return metrics;
 }

@@ -15,7 +15,8 @@ namespace trireme {
 class Fit {
  public:
   // Errors: those of Trainer::fit that do not need a step.
-  Fit(Training& training, const data::Batches& batches, const FitOptions& options);
+  Fit(Trainer& trainer, Training& training, const data::Batches& batches,
+      const FitOptions& options);
   Metrics run();
 
  private:
@@ -28,6 +29,15 @@ class Fit {
   void open_folders();
   void begin();
   void check_data() const;
+
+  // Calls a function of all callbacks.
+  template <class... Parameters, class... Arguments>
+  void notify(void (Callback::*function)(FitState&, Parameters...), const Arguments&... arguments) {
+    for (const auto& callback : options_.callbacks) {
+      if (callback != nullptr) (callback.get()->*function)(state_, arguments...);
+    }
+    if (state_.stopped() && end_ == End::no) end_ = End::stopped;
+  }
 
   void epoch();
   void step(const Fed& batch);
@@ -56,6 +66,7 @@ class Fit {
   std::int64_t epoch_examples_ = 0;  // read in this epoch by this process
   std::int64_t logged_examples_ = 0;
   EpochReport report_;
+  FitState state_;  // for the callbacks
 };
 
 }  // namespace trireme

@@ -13,12 +13,12 @@ void NanTrace::before_step(const Feeds& feeds) {
   snapshots_.push_back(std::move(snapshot));
 }
 
-void NanTrace::find(const std::vector<Value>& fetches) {
+void NanTrace::find(const std::vector<Value>& fetches, RunOptions mode) {
+  mode.check_finite = true;
   for (const Snapshot& snapshot : snapshots_) {
     for (const auto& [name, value] : snapshot.parameters) session_.set_parameter(name, value);
     session_.set_step(snapshot.step);
-    session_.run(snapshot.feeds, fetches,
-                 {.training = true, .updates = true, .check_finite = true});
+    session_.run(snapshot.feeds, fetches, mode);
   }
 }
 

@@ -18,7 +18,7 @@ class NanTrace {
 
   // Runs these steps again and checks every result. Errors: numeric with the first layer that made
   // NaN or infinity. If there is none, returns with unchanged parameters.
-  void find(const std::vector<Value>& fetches);
+  void find(const std::vector<Value>& fetches, RunOptions mode);
 
  private:
   struct Snapshot {

@@ -1,14 +1,18 @@
 // The learning rate that a measurement lowers.
 
 #include "nn/schedule.h"
+#include "nn/updates.h"
 #include "trireme/trainer.h"
 
 namespace trireme {
 
-void report_to_plateau(Session& session, const Plateau& plateau, double measured) {
-  const auto get = [&](const char* name) { return session.parameter(name).item<double>(); };
-  const auto put = [&](const char* name, double value) {
-    session.set_parameter(name, Tensor::from<double>({}, {value}));
+void report_to_plateau(Session& session, const Plateau& plateau, double measured,
+                       std::string_view name) {
+  const auto get = [&](const char* state) {
+    return session.parameter(nn::counter_name(name, state)).item<double>();
+  };
+  const auto put = [&](const char* state, double value) {
+    session.set_parameter(nn::counter_name(name, state), Tensor::from<double>({}, {value}));
   };
   const nn::PlateauState state =
       nn::after_measuring({get(nn::kPlateauFactor), get(nn::kPlateauBest), get(nn::kPlateauWaited),

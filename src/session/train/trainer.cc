@@ -24,7 +24,7 @@ std::int64_t Trainer::steps() const { return state_->at.steps; }
 std::vector<Value> Trainer::training_fetches() const { return state_->training_fetches; }
 
 Metrics Trainer::fit(const data::Batches& batches, const FitOptions& options) {
-  return Fit(*state_, batches, options).run();
+  return Fit(*this, *state_, batches, options).run();
 }
 
 double Trainer::step(const data::Batch& batch) { return state_->step(state_->fed(batch)); }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "ir/program.h"
 #include "nn/schedule.h"
+#include "nn/updates.h"
 #include "session/run/program_hash.h"
 
 namespace trireme {
@@ -144,7 +145,7 @@ void Training::fail_not_finite(const std::string& number) {
              "(--trace-nan) the layer that first made it is named");
   }
   try {
-    trace->find(training_fetches);
+    trace->find(training_fetches, mode());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::numeric) throw;
     fail(ErrorKind::numeric, what + "\n  first  " + error.what());
@@ -154,8 +155,7 @@ void Training::fail_not_finite(const std::string& number) {
 
 double Training::step(const Fed& batch) {
   if (trace != nullptr) trace->before_step(batch.feeds);
-  const std::vector<Tensor> values =
-      run(batch, training_fetches, {.training = true, .updates = true});
+  const std::vector<Tensor> values = run(batch, training_fetches, mode());
   const double loss = values[0].dtype() == f64 ? values[0].item<double>() : values[0].item<float>();
   if (!std::isfinite(loss)) fail_not_finite(fmt::format("the loss is {}", loss));
   sum->add(values, batch.examples);
@@ -181,14 +181,30 @@ Metrics Training::evaluate(const data::Batches& batches) {
 }
 
 double Training::learning_rate(std::int64_t step) const {
-  const double planned = std::visit([update = step / options.updates.accumulate](
-                                        const auto& kind) { return kind.learning_rate.at(update); },
-                                    options.optimizer);
-  return plateau ? planned * session->parameter(nn::kPlateauFactor).item<double>() : planned;
+  const std::string& name = options.updates.name;
+  const auto state = [&](const char* counter) {
+    return session->parameter(nn::counter_name(name, counter)).item<double>();
+  };
+  const Schedule& schedule = std::visit(
+      [](const auto& rule) -> const Schedule& { return rule.learning_rate; }, options.optimizer);
+  const bool adjustable = options.updates.adjustable_rate;
+  if (adjustable && schedule.is_constant()) return state(nn::kRate);
+  double rate = schedule.at(step / options.updates.accumulate);
+  if (plateau) rate *= state(nn::kPlateauFactor);
+  if (adjustable) rate *= state(nn::kFactor);
+  return rate;
+}
+
+RunOptions Training::mode() const {
+  RunOptions mode{.training = true, .updates = true};
+  // The caller may run other sets in a loop of his own.
+  if (program.ir().updates.size() > 1) mode.update = {options.updates.name};
+  return mode;
 }
 
 void Training::report_to_plateau(const Metrics& seen) {
-  if (plateau) trireme::report_to_plateau(*session, *plateau, seen[plateau->metric]);
+  if (!plateau) return;
+  trireme::report_to_plateau(*session, *plateau, seen[plateau->metric], options.updates.name);
 }
 
 std::vector<std::pair<std::string, double>> Training::last_numbers() const {

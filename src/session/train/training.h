@@ -47,6 +47,7 @@ struct Training {
   double step(const Fed& batch);
   Metrics evaluate(const data::Batches& batches);
   double learning_rate(std::int64_t step) const;  // of the update that step `step` is part of
+  RunOptions mode() const;                        // of a training step
   // Lowers the learning rate if it follows a metric that has not improved.
   void report_to_plateau(const Metrics& seen);
   // The metrics of the last step, the loss first.
