@@ -127,7 +127,10 @@ class TRIREME_API Session {
   // parameters that match. Checkpoints do not say what is frozen.
   // Errors: not_found, if no parameter matches.
   int freeze(std::string_view pattern);
-  // Undoes freeze(). Parameters that Program::configure() has frozen stay frozen: they have no
+  // Undoes freeze(). Averages (UpdateOptions::average) start again from the parameters. Other
+  // optimizer state continues. Counts of updates belong to the whole set: the first steps of a
+  // parameter that Adam has never updated are up to (1 - beta1) / sqrt(1 - beta2), 3.2 by default,
+  // times the rate. Parameters that Program::configure() has frozen stay frozen: they have no
   // updates.
   int unfreeze(std::string_view pattern);
   std::vector<std::string> frozen() const;  // names of parameters, sorted

@@ -57,9 +57,9 @@ TRIREME_API void report_to_plateau(Session& session, const Plateau& plateau, dou
                                    std::string_view name = "");
 
 // While this object exists, the parameters of a Session hold their averages
-// (UpdateOptions::average), for evaluating and saving. Its destructor restores them. Do not train
-// meanwhile. The Session must outlive it. Before the first update there are no averages, and
-// nothing changes.
+// (UpdateOptions::average), for evaluating and saving; frozen parameters (Session::freeze()) hold
+// their own values. Its destructor restores them. Do not train meanwhile. The Session must outlive
+// it. Before the first update there are no averages, and nothing changes.
 class TRIREME_API AveragedParameters {
  public:
   // Errors: usage, if the Program keeps no averages.

@@ -347,6 +347,27 @@ TEST(Freezing, KeepsParametersAndTheirStateAtAnyTime) {
   }
 }
 
+TEST(Freezing, KeepsAveragesOfParametersThatDoNotChange) {
+  for (const Average& average : {Average::exponential(0.9), Average::window(2)}) {
+    Program program;
+    const Value a = scalar(program, "a", 2), b = scalar(program, "b", 3);
+    minimize(a * a + b * b, Sgd{.learning_rate = 0.1}, {.average = average});
+    Session session(program);
+    session.freeze("a");
+    for (int i = 0; i < 3; ++i) session.run({}, {}, {.updates = true});
+    {
+      const AveragedParameters averaged(program, session);
+      EXPECT_EQ(parameter(session, "a"), 2);
+      EXPECT_NE(parameter(session, "b"), 3 * 0.8 * 0.8 * 0.8);
+    }
+    session.unfreeze("*");
+    session.run({}, {}, {.updates = true});
+    const AveragedParameters averaged(program, session);
+    EXPECT_GT(parameter(session, "a"), 2 * 0.8 - 1e-12);
+    EXPECT_LE(parameter(session, "a"), 2);
+  }
+}
+
 TEST(Freezing, OfAllParametersLeavesOnlyTheCounter) {
   Three three;
   Session session(three.program);

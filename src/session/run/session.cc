@@ -484,6 +484,18 @@ std::vector<std::string> trainable(const ir::Program& program, std::string_view 
   return matching;
 }
 
+// The average of a parameter that did not change is the parameter.
+void restart_averages(const ir::Program& program, ParameterStore& parameters,
+                      const std::string& name) {
+  const Tensor value = parameters.get(find_parameter(program, name));
+  for (const std::string& set : ir::names_of_updates(program)) {
+    for (const char* state : {".average", ".average_window"}) {
+      const ir::Parameter* average = program.find_parameter(nn::state_prefix(set) + name + state);
+      if (average != nullptr) parameters.set(*average, value);
+    }
+  }
+}
+
 }  // namespace
 
 int Session::freeze(std::string_view pattern) {
@@ -500,6 +512,11 @@ int Session::unfreeze(std::string_view pattern) {
   std::vector<std::string> rest;
   std::set_difference(state_->frozen.begin(), state_->frozen.end(), chosen.begin(), chosen.end(),
                       std::back_inserter(rest));
+  for (const std::string& name : chosen) {
+    if (std::binary_search(state_->frozen.begin(), state_->frozen.end(), name)) {
+      restart_averages(state_->program, state_->parameters, name);
+    }
+  }
   state_->frozen = std::move(rest);
   return static_cast<int>(chosen.size());
 }

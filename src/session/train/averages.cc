@@ -1,5 +1,6 @@
 // The parameters' averages in place of the parameters.
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -18,11 +19,13 @@ using Names = std::vector<std::pair<std::string, std::string>>;
 Names averaged_parameters(const ir::Program& program, Session& session, bool& any) {
   Names names;
   std::set<std::string> known;
+  const std::vector<std::string> frozen = session.frozen();
   for (const std::string& set : ir::names_of_updates(program)) {
     for (const auto& parameter : program.parameters()) {
       const std::string average = nn::state_prefix(set) + parameter->name() + ".average";
       if (program.find_parameter(average) == nullptr) continue;
       any = true;
+      if (std::binary_search(frozen.begin(), frozen.end(), parameter->name())) continue;
       const std::string counter = nn::counter_name(set, "step");
       if (session.parameter(counter).item<std::int64_t>() == 0) continue;
       if (known.insert(parameter->name()).second) names.emplace_back(parameter->name(), average);
