@@ -52,8 +52,8 @@ TRIREME_API Value searchsorted(const Value& sorted, const Value& values, bool ri
                                SourceLocation where = SourceLocation::current());
 
 // The distinct elements of a vector x [n], ascending. Their number is known only at run time, so
-// `values` and `counts` have n elements: behind the first `size` of them, values repeats the
-// largest element and counts is 0. NaN equals NaN. x has any numeric dtype.
+// `values` and `counts` have n elements: from place `size` on, values repeats the largest element
+// and counts is 0. NaN equals NaN. x has any numeric dtype.
 struct Unique {
   Value values;   // [n]
   Value counts;   // i64[n]: how often each occurs in x

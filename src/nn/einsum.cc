@@ -1,5 +1,5 @@
-// Einstein's summation: operands are multiplied from left to right. Each product is a matrix product
-// over the letters that both have and nothing later needs, or an elementwise product.
+// Einstein's summation: operands are multiplied from left to right. Each product is a matrix
+// product over the letters that both have and nothing later needs, or an elementwise product.
 
 #include <algorithm>
 #include <cctype>

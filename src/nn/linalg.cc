@@ -85,4 +85,23 @@ Value outer(const Value& a, const Value& b, SourceLocation where) {
   return reshape(a, {.shape = shape}) * b;
 }
 
+Value inverse(const Value& x, SourceLocation where) {
+  nn::LocationScope at(x, "inverse", where);
+  if (x.rank() < 2 || x.dim(-1) != x.dim(-2)) {
+    nn::fail_layer("inverse", "x must have square matrices [..., n, n]", "", x);
+  }
+  const auto numbers = [&](std::int64_t axis) {
+    const Shape matrix(x.shape().end() - 2, x.shape().end());
+    return at.make("iota", {{"axis", axis}, {"dtype", DType::i64}, {"shape", matrix}});
+  };
+  const Value one = cast(equal(numbers(0), numbers(1)), {.dtype = x.dtype()});
+  return solve(x, broadcast_to(one, x.shape()));
+}
+
+Value det(const Value& x, SourceLocation where) {
+  const nn::LocationScope at(x, "det", where);
+  const std::vector<Value> parts = slogdet(x);
+  return parts[0] * exp(parts[1]);
+}
+
 }  // namespace trireme

@@ -185,8 +185,8 @@ TEST(BroadcastMatmul, ShapesAsNumpyHasThem) {
         .shape();
   };
   EXPECT_EQ(shape({3}, {3}), Shape());
-  EXPECT_EQ(shape({3}, {3, 4}), Shape({4}));
-  EXPECT_EQ(shape({2, 3}, {3}), Shape({2}));
+  EXPECT_EQ(shape({3}, {3, 4}), (Shape{Dim(4)}));
+  EXPECT_EQ(shape({2, 3}, {3}), (Shape{Dim(2)}));
   EXPECT_EQ(shape({3}, {batch, 3, 4}), Shape({batch, 4}));
   EXPECT_EQ(shape({batch, 1, 2, 3}, {5, 3, 4}), Shape({batch, 5, 2, 4}));
   EXPECT_EQ(shape({1, 2, 3}, {batch, 3, 4}), Shape({batch, 2, 4}));

@@ -164,7 +164,7 @@ Unique unique(const Value& x, SourceLocation where) {
   Unique result;
   result.size = sum(cast(starts, {.dtype = DType::i64}));
   result.counts = scatter_add_along_axis(group, ones, {.size = {x.dim(0)}, .axis = 0});
-  // Behind the last group, its end is the number of elements.
+  // The end of the last group is the number of elements; gather() then reads the last one.
   const Value first = cumsum(result.counts, {.exclusive = true});
   result.values = gather(sorted[0], first);
   result.inverse = scatter_add_along_axis(sorted[1], group, {.size = {x.dim(0)}, .axis = 0});

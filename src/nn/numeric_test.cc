@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsNan;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 using Function = std::function<Value(const Value&)>;
 
 std::vector<double> on(const std::vector<double>& x, const Function& function, DType dtype = f64,
@@ -58,25 +58,25 @@ TEST(Numeric, VarianceOfShiftedNumbers) {
 
 TEST(Numeric, LogsumexpAtTheEdges) {
   const auto f = [](auto& x) { return logsumexp(x); };
-  EXPECT_THAT(on({-kInf, -kInf}, f), ElementsAre(-kInf));
-  EXPECT_THAT(on({1, kInf, -kInf}, f), ElementsAre(kInf));
-  EXPECT_THAT(on({1, NAN, kInf}, f), ElementsAre(IsNan()));
-  EXPECT_THAT(on({}, f), ElementsAre(-kInf));
-  EXPECT_THAT(on({}, f, f64, true), ElementsAre(-kInf));
+  EXPECT_THAT(on({-kInfinity, -kInfinity}, f), ElementsAre(-kInfinity));
+  EXPECT_THAT(on({1, kInfinity, -kInfinity}, f), ElementsAre(kInfinity));
+  EXPECT_THAT(on({1, NAN, kInfinity}, f), ElementsAre(IsNan()));
+  EXPECT_THAT(on({}, f), ElementsAre(-kInfinity));
+  EXPECT_THAT(on({}, f, f64, true), ElementsAre(-kInfinity));
   EXPECT_THAT(on({7}, f), ElementsAre(7));
   EXPECT_THAT(on({1e308, 1e308}, f), ElementsAre(1e308));
   EXPECT_THAT(on({-1e308, -1e308}, f), ElementsAre(-1e308));
-  EXPECT_THAT(gradient_on({-kInf, 2}, f), ElementsAre(0, 1));
-  EXPECT_THAT(gradient_on({-kInf, -kInf}, f), ElementsAre(0, 0));
-  EXPECT_THAT(gradient_on({kInf, 0}, f), ElementsAre(0, 0));
+  EXPECT_THAT(gradient_on({-kInfinity, 2}, f), ElementsAre(0, 1));
+  EXPECT_THAT(gradient_on({-kInfinity, -kInfinity}, f), ElementsAre(0, 0));
+  EXPECT_THAT(gradient_on({kInfinity, 0}, f), ElementsAre(0, 0));
   EXPECT_THAT(gradient_on({3, 3}, f), ElementsAre(0.5, 0.5));
 }
 
 TEST(Numeric, NormsOfZerosAndHugeNumbers) {
-  for (const double p : {0.5, 1.0, 2.0, 3.0, kInf}) {
+  for (const double p : {0.5, 1.0, 2.0, 3.0, kInfinity}) {
     const auto f = [p](auto& x) { return vector_norm(x, p); };
     EXPECT_THAT(on({0, 0}, f), ElementsAre(0)) << p;
-    EXPECT_THAT(on({1, -kInf}, f), ElementsAre(kInf)) << p;
+    EXPECT_THAT(on({1, -kInfinity}, f), ElementsAre(kInfinity)) << p;
     EXPECT_THAT(on({1, NAN}, f), ElementsAre(IsNan())) << p;
     EXPECT_THAT(on({-4}, f), ElementsAre(DoubleNear(4, 1e-14))) << p;
     EXPECT_THAT(on({}, f), ElementsAre(0)) << p;
@@ -96,14 +96,14 @@ TEST(Numeric, CumprodWithZeros) {
 }
 
 TEST(Numeric, SearchsortedWithTiesAndNan) {
-  const std::vector<double> sorted{-kInf, 1, 1, 3, NAN};
+  const std::vector<double> sorted{-kInfinity, 1, 1, 3, NAN};
   const auto search = [&](double v, bool right) {
     return on(sorted, [=](auto& x) { return searchsorted(x, full_like(sum(x), v), right); })[0];
   };
   EXPECT_EQ(search(1, false), 1);
   EXPECT_EQ(search(1, true), 3);
-  EXPECT_EQ(search(-kInf, false), 0);
-  EXPECT_EQ(search(kInf, false), 4);
+  EXPECT_EQ(search(-kInfinity, false), 0);
+  EXPECT_EQ(search(kInfinity, false), 4);
   EXPECT_EQ(search(NAN, false), 4);
   EXPECT_EQ(search(NAN, true), 5);
   EXPECT_THAT(on({}, [](auto& x) { return searchsorted(x, full_like(sum(x), 1)); }),
@@ -123,7 +123,7 @@ TEST(Numeric, UniqueElements) {
     EXPECT_THAT(part(&Unique::inverse), ElementsAre(1, 2, 0, 1, 2, 1));
     EXPECT_THAT(part(&Unique::size), ElementsAre(3));
   }
-  EXPECT_THAT(on({-kInf}, [](auto& v) { return unique(v).values; }), ElementsAre(-kInf));
+  EXPECT_THAT(on({-kInfinity}, [](auto& v) { return unique(v).values; }), ElementsAre(-kInfinity));
   EXPECT_THAT(on({7, 7, 2}, [](auto& v) { return unique(v).values; }, i64), ElementsAre(2, 7, 7));
   EXPECT_THAT(on({}, [](auto& v) { return unique(v).size; }, f64, true), ElementsAre(0));
   EXPECT_THAT(gradient_on({5, 2, 5}, [](auto& v) { return slice(unique(v).values, {{0}, {2}}); }),
@@ -135,9 +135,10 @@ TEST(Numeric, FloorDivideAsPythonDoes) {
   EXPECT_THAT(on({7, -7, 0}, by(2)), ElementsAre(3, -4, 0));
   EXPECT_THAT(on({7, -7, 6}, by(-2)), ElementsAre(-4, 3, -3));
   EXPECT_THAT(on({7, -7, 6}, by(-2), i64), ElementsAre(-4, 3, -3));
-  EXPECT_THAT(on({1, -1, 0}, by(0)), ElementsAre(kInf, -kInf, IsNan()));
+  EXPECT_THAT(on({1, -1, 0}, by(0)), ElementsAre(kInfinity, -kInfinity, IsNan()));
   EXPECT_THAT(on({1, -1, 0}, by(0), i64), ElementsAre(0, 0, 0));
-  EXPECT_THAT(on({1, kInf, NAN}, by(0.1)), ElementsAre(9, IsNan(), IsNan()));  // 1 // 0.1 is 9.0
+  EXPECT_THAT(on({1, kInfinity, NAN}, by(0.1)),
+              ElementsAre(9, IsNan(), IsNan()));  // 1 // 0.1 is 9.0
   EXPECT_THAT(on({2, 3}, [](auto& x) { return floor_divide(7.0, x); }), ElementsAre(3, 2));
 }
 
@@ -151,15 +152,16 @@ TEST(Numeric, HypotAtTheEdges) {
   EXPECT_THAT(on({0, -3, 1e308}, with(0)), ElementsAre(0, 3, 1e308));
   EXPECT_THAT(on({3e-320, 3e200}, [](auto& x) { return hypot(x, x * (4.0 / 3)) / x; }),
               Each(DoubleNear(5.0 / 3, 1e-3)));
-  EXPECT_THAT(on({NAN, kInf}, with(-kInf)), ElementsAre(kInf, kInf));
+  EXPECT_THAT(on({NAN, kInfinity}, with(-kInfinity)), ElementsAre(kInfinity, kInfinity));
   EXPECT_THAT(on({NAN}, with(1)), ElementsAre(IsNan()));
   EXPECT_THAT(gradient_on({0, 3, -4}, with(0)), ElementsAre(0, 1, -1));
 }
 
 TEST(Numeric, LogaddexpAtTheEdges) {
   const auto with = [](double b) { return [b](auto& x) { return logaddexp(x, b); }; };
-  EXPECT_THAT(on({-kInf, 2, kInf, NAN}, with(-kInf)), ElementsAre(-kInf, 2, kInf, IsNan()));
-  EXPECT_THAT(on({-kInf, kInf}, with(kInf)), ElementsAre(kInf, kInf));
+  EXPECT_THAT(on({-kInfinity, 2, kInfinity, NAN}, with(-kInfinity)),
+              ElementsAre(-kInfinity, 2, kInfinity, IsNan()));
+  EXPECT_THAT(on({-kInfinity, kInfinity}, with(kInfinity)), ElementsAre(kInfinity, kInfinity));
   EXPECT_THAT(on({1e300, -1e300}, with(0)), ElementsAre(1e300, 0));
   EXPECT_THAT(on({0}, with(0)), ElementsAre(DoubleNear(std::log(2), 1e-15)));
   EXPECT_THAT(gradient_on({0, 800, -800}, with(0)), ElementsAre(0.5, 1, 0));
@@ -167,7 +169,7 @@ TEST(Numeric, LogaddexpAtTheEdges) {
 }
 
 TEST(Numeric, FindsInfinity) {
-  EXPECT_THAT(on({1, kInf, -kInf, NAN}, [](auto& x) { return is_inf(x); }),
+  EXPECT_THAT(on({1, kInfinity, -kInfinity, NAN}, [](auto& x) { return is_inf(x); }),
               ElementsAre(0, 1, 1, 0));
 }
 

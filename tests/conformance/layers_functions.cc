@@ -8,6 +8,11 @@
 namespace trireme::conformance {
 namespace {
 
+Value eye_like(const Value& x) {
+  const Value last = ones_like(x);
+  return tril(last) * triu(last);
+}
+
 void add_short_forms(std::vector<Case>& cases) {
   cases.push_back(layer(
       "sum(x, 1)", {{{3, 5, 4}}}, [](auto& x) { return sum(x[0], 1) * mean(x[0], -2); },
@@ -163,6 +168,25 @@ void add_products(std::vector<Case>& cases) {
   }
 }
 
+// Matrices with the eigenvalues that their factors need.
+void add_linear_algebra(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "inverse", {{{2, 4, 4}}}, [](auto& x) { return inverse(x[0]); }, "torch.linalg.inv(x[0])"));
+  cases.push_back(
+      layer("det", {{{3, 4, 4}}}, [](auto& x) { return det(x[0]); }, "torch.linalg.det(x[0])"));
+  cases.push_back(layer(
+      "cholesky", {{{2, 4, 6}}},
+      [](auto& x) {
+        const Value square = matmul(x[0], x[0], {.transpose_b = true});
+        return cholesky(square + eye_like(square));
+      },
+      "torch.linalg.cholesky(x[0] @ x[0].mT + torch.eye(4))"));
+  cases.push_back(layer(
+      "cholesky of a sum of parts", {{{3, 3}}},
+      [](auto& x) { return cholesky(x[0] + eye_like(x[0]) * 9.0); },
+      "torch.linalg.cholesky((x[0] + x[0].mT) / 2 + 9 * torch.eye(3))"));
+}
+
 }  // namespace
 
 void add_functions(std::vector<Case>& cases) {
@@ -171,6 +195,7 @@ void add_functions(std::vector<Case>& cases) {
   add_statistics(cases);
   add_elementwise(cases);
   add_products(cases);
+  add_linear_algebra(cases);
 }
 
 }  // namespace trireme::conformance
