@@ -56,7 +56,7 @@ PUBLIC_HEADERS = {
     "attribute": "base", "crash": "base", "augment": "data", "deprecated": "base", "dtype": "base", "error": "base", "export": "base", "host": "base", "ragged": "base", "shape": "base", "source_location": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
     "gradients": "transforms",
-    "attention": "nn", "convolution": "nn", "functions": "nn", "loss": "nn", "models": "nn", "nn": "nn",
+    "attention": "nn", "convolution": "nn", "functions": "nn", "indexing": "nn", "linalg": "nn", "numeric": "nn", "shorthand": "nn", "loss": "nn", "models": "nn", "nn": "nn",
     "optimizer": "nn", "rnn": "nn", "sequence": "nn", "control": "nn", "recurrent": "nn",
     "structured": "nn", "decoding": "nn",
     "c": "inference", "data": "data", "image": "data", "known_data": "data", "readers": "data", "sequence_metrics": "data", "text": "data",

@@ -8,10 +8,16 @@
 
 // Kernels that call OpenBLAS or oneDNN.
 #define TRIREME_LIBRARY_KERNELS(KERNEL) \
+  KERNEL(cholesky)                      \
   KERNEL(convolution)                   \
   KERNEL(convolution_input_gradient)    \
   KERNEL(convolution_weight_gradient)   \
-  KERNEL(gemm)
+  KERNEL(eigh)                          \
+  KERNEL(gemm)                          \
+  KERNEL(qr)                            \
+  KERNEL(slogdet)                       \
+  KERNEL(solve)                         \
+  KERNEL(svd)
 
 // Kernels that need no library; the inference library has these alone.
 #define TRIREME_LOOP_KERNELS(KERNEL) \

@@ -17,6 +17,7 @@ void add_windows(std::vector<Case>& cases);    // convolutions and pooling: laye
 void add_attention(std::vector<Case>& cases);  // attention and Transformers: layers_attention.cc
 void add_recurrent(std::vector<Case>& cases);  // layers_recurrent.cc
 void add_ragged(std::vector<Case>& cases);     // layers_sequences.cc
+void add_functions(std::vector<Case>& cases);  // layers_functions.cc
 
 struct Input {
   std::vector<std::int64_t> shape;
