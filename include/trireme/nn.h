@@ -297,6 +297,18 @@ struct DropoutOptions {
 // inference, returns x.
 TRIREME_API Value dropout(const Value& x, DropoutOptions options = {},
                           SourceLocation where = SourceLocation::current());
+// The same with one decision for each channel, axis 1, of each example: neighbors in a picture are
+// too alike for dropout of single elements: Tompson et al. 2014. x has rank 2 or more.
+TRIREME_API Value channel_dropout(const Value& x, DropoutOptions options = {},
+                                  SourceLocation where = SourceLocation::current());
+// The same with one decision for each example, axis 0, for the branch of a residual block:
+// stochastic depth of Huang et al. 2016. x has rank 1 or more.
+TRIREME_API Value drop_path(const Value& x, DropoutOptions options = {},
+                            SourceLocation where = SourceLocation::current());
+// For networks of selu: dropped elements become the limit of selu, -1.7581, and an affine function
+// keeps mean 0 and variance 1: Klambauer et al. 2017. In inference, returns x.
+TRIREME_API Value alpha_dropout(const Value& x, DropoutOptions options = {},
+                                SourceLocation where = SourceLocation::current());
 
 struct PreluOptions {
   bool per_channel = false;  // one slope per channel (axis 1), or one for all

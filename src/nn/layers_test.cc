@@ -229,6 +229,55 @@ TEST(Dropout, KeepsTheMeanAndDoesNothingInInference) {
   EXPECT_EQ(run(program, y, inputs, none).data, inputs.at("x").data);
 }
 
+TEST(Dropout, DropsWholeChannelsAndExamples) {
+  Program program;
+  const Value x = program.input("x", f64, {batch, 2, 3});
+  const Value channels = channel_dropout(x, {.rate = 0.25}), paths = drop_path(x, {.rate = 0.25});
+  RefTensors none;
+  const RefTensors inputs{{"x", tensor({2000, 2, 3}, std::vector<double>(12000, 1))}};
+  const auto expect_runs = [&](const Value& y, std::size_t length) {
+    const std::vector<double> data = run(program, y, inputs, none, true).data;
+    double total = 0;
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      EXPECT_EQ(data[i], data[i - i % length]);
+      EXPECT_TRUE(data[i] == 0 || std::abs(data[i] - 1 / 0.75) < 1e-9);
+      total += data[i];
+    }
+    EXPECT_NEAR(total / 12000, 1, 0.06);
+    EXPECT_EQ(run(program, y, inputs, none).data, inputs.at("x").data);
+    return data;
+  };
+  const std::vector<double> data = expect_runs(channels, 3);
+  bool differ = false;  // channels of one example
+  for (std::size_t i = 0; i < data.size(); i += 6) differ = differ || data[i] != data[i + 3];
+  EXPECT_TRUE(differ);
+  expect_runs(paths, 6);
+  EXPECT_THROW(channel_dropout(program.input("line", f64, {batch})), Error);
+  EXPECT_THROW(drop_path(x, {.rate = 1}), Error);
+}
+
+TEST(Dropout, AlphaDropoutKeepsMeanAndVariance) {
+  constexpr std::int64_t kCount = 20000;
+  std::vector<double> numbers(kCount, 1);  // mean 0, variance 1
+  for (std::size_t i = 0; i < kCount; i += 2) numbers[i] = -1;
+  Program program;
+  const Value x = program.input("x", f64, {batch});
+  const Value y = alpha_dropout(x, {.rate = 0.3});
+  RefTensors none;
+  const RefTensors inputs{{"x", tensor({kCount}, numbers)}};
+  const std::vector<double> data = run(program, y, inputs, none, true).data;
+  double sum = 0, squares = 0;
+  for (const double value : data) {
+    sum += value;
+    squares += value * value;
+  }
+  const double mean = sum / kCount;
+  EXPECT_NEAR(mean, 0, 0.04);
+  EXPECT_NEAR(squares / kCount - mean * mean, 1, 0.04);
+  EXPECT_EQ(run(program, y, inputs, none).data, numbers);
+  EXPECT_THROW(alpha_dropout(x, {.rate = -0.1}), Error);
+}
+
 TEST(Softmax, SumsToOneAlongItsAxisAndDoesNotOverflow) {
   Program program;
   const Value x = program.input("x", f64, {batch, 3});
