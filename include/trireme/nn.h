@@ -77,6 +77,15 @@ TRIREME_ACTIVATION(mish);          // x * tanh(softplus(x))
 TRIREME_ACTIVATION(softplus);      // log(1 + exp(x))
 TRIREME_ACTIVATION(hard_sigmoid);  // relu6(x + 3) / 6
 TRIREME_ACTIVATION(hard_swish);    // x * hard_sigmoid(x)
+TRIREME_ACTIVATION(hard_tanh);     // min(max(x, -1), 1); HardTanh sets the limits
+TRIREME_ACTIVATION(selu);         // 1.0507 x, or 1.7581 (exp(x) - 1) where x < 0: self-normalizing,
+                                  // Klambauer et al. 2017
+TRIREME_ACTIVATION(celu);         // x, or exp(x) - 1 where x < 0; Celu sets alpha
+TRIREME_ACTIVATION(log_sigmoid);  // -softplus(-x)
+TRIREME_ACTIVATION(softsign);     // x / (1 + |x|), NaN at infinity
+TRIREME_ACTIVATION(tanh_shrink);  // x - tanh(x)
+TRIREME_ACTIVATION(soft_shrink);  // x moved by 0.5 towards 0, not beyond; SoftShrink sets the 0.5
+TRIREME_ACTIVATION(hard_shrink);  // x, or 0 where |x| <= 0.5; HardShrink sets the 0.5
 TRIREME_ACTIVATION(tanh);
 TRIREME_ACTIVATION(sigmoid);
 #undef TRIREME_ACTIVATION
@@ -89,8 +98,47 @@ struct TRIREME_API Elu {
   double scale = 1;
   Value operator()(const Value& x, SourceLocation where = SourceLocation::current()) const;
 };
+// max(x, 0) + min(alpha (exp(x / alpha) - 1), 0), for alpha above 0: Barron 2017, "Continuously
+// Differentiable Exponential Linear Units".
+struct TRIREME_API Celu {
+  double alpha = 1;
+  Value operator()(const Value& x, SourceLocation where = SourceLocation::current()) const;
+};
+// min(max(x, low), high); low must be below high.
+struct TRIREME_API HardTanh {
+  double low = -1, high = 1;
+  Value operator()(const Value& x, SourceLocation where = SourceLocation::current()) const;
+};
+// x - lambda where x > lambda, x + lambda where x < -lambda, else 0; lambda must not be negative.
+struct TRIREME_API SoftShrink {
+  double lambda = 0.5;
+  Value operator()(const Value& x, SourceLocation where = SourceLocation::current()) const;
+};
+// x where |x| > lambda, else 0; lambda must not be negative.
+struct TRIREME_API HardShrink {
+  double lambda = 0.5;
+  Value operator()(const Value& x, SourceLocation where = SourceLocation::current()) const;
+};
+// x where x > limit, else `value`.
+struct TRIREME_API Threshold {
+  double limit = 0, value = 0;
+  Value operator()(const Value& x, SourceLocation where = SourceLocation::current()) const;
+};
+// x * sigmoid(beta * x), which is silu for beta 1: Ramachandran et al. 2017.
+struct TRIREME_API Swish {
+  double beta = 1;
+  Value operator()(const Value& x, SourceLocation where = SourceLocation::current()) const;
+};
+// Gated linear unit: the first half of x along the axis, times the sigmoid of the second half. The
+// axis must have a constant even size, which is halved: Dauphin et al. 2016.
+struct TRIREME_API Glu {
+  int axis = -1;
+  Value operator()(const Value& x, SourceLocation where = SourceLocation::current()) const;
+};
+TRIREME_API Value glu(const Value& x, SourceLocation where = SourceLocation::current());
 
-// Finds an activation by its name above; empty if there is none. For job files.
+// Finds an activation of one element by its name above, so not glu; empty if there is none. For
+// job files.
 TRIREME_API Activation find_activation(std::string_view name);
 TRIREME_API std::vector<std::string> activation_names();
 
@@ -249,6 +297,18 @@ struct DropoutOptions {
 // inference, returns x.
 TRIREME_API Value dropout(const Value& x, DropoutOptions options = {},
                           SourceLocation where = SourceLocation::current());
+// The same with one decision for each channel, axis 1, of each example: neighbors in a picture are
+// too alike for dropout of single elements: Tompson et al. 2014. x has rank 2 or more.
+TRIREME_API Value channel_dropout(const Value& x, DropoutOptions options = {},
+                                  SourceLocation where = SourceLocation::current());
+// The same with one decision for each example, axis 0, for the branch of a residual block:
+// stochastic depth of Huang et al. 2016. x has rank 1 or more.
+TRIREME_API Value drop_path(const Value& x, DropoutOptions options = {},
+                            SourceLocation where = SourceLocation::current());
+// For networks of selu: dropped elements become the limit of selu, -1.7581, and an affine function
+// keeps mean 0 and variance 1: Klambauer et al. 2017. In inference, returns x.
+TRIREME_API Value alpha_dropout(const Value& x, DropoutOptions options = {},
+                                SourceLocation where = SourceLocation::current());
 
 struct PreluOptions {
   bool per_channel = false;  // one slope per channel (axis 1), or one for all

@@ -1,33 +1,46 @@
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "nn/layer.h"
+#include "nn/losses.h"
 #include "nn/windows.h"
+#include "trireme/functions.h"
 #include "trireme/nn.h"
 
 namespace trireme::nn {
 namespace {
 
 constexpr double kSqrtHalf = 0.7071067811865476;
+constexpr double kSeluAlpha = 1.6732632423543772, kSeluScale = 1.0507009873554805;
 constexpr double kSqrtTwoByPi = 0.7978845608028654;
 
 using NamedActivation = std::pair<const char*, Value (*)(const Value&, SourceLocation)>;
 
 constexpr NamedActivation kActivations[] = {
+    {"celu", celu},
     {"elu", elu},
     {"gelu", gelu},
     {"gelu_tanh", gelu_tanh},
+    {"hard_shrink", hard_shrink},
     {"hard_sigmoid", hard_sigmoid},
     {"hard_swish", hard_swish},
+    {"hard_tanh", hard_tanh},
     {"identity", identity},
     {"leaky_relu", leaky_relu},
+    {"log_sigmoid", log_sigmoid},
     {"mish", mish},
     {"relu", relu},
     {"relu6", relu6},
+    {"selu", selu},
     {"sigmoid", sigmoid},
     {"silu", silu},
+    {"soft_shrink", soft_shrink},
     {"softplus", softplus},
+    {"softsign", softsign},
     {"tanh", tanh},
+    {"tanh_shrink", tanh_shrink},
 };
 
 }  // namespace
@@ -93,6 +106,80 @@ Value hard_swish(const Value& x, SourceLocation where) {
   const LocationScope at(x, "hard_swish", where);
   return x * hard_sigmoid(x, where);
 }
+
+Value selu(const Value& x, SourceLocation where) {
+  const LocationScope at(x, "selu", where);
+  return Elu{.scale = kSeluAlpha}(x, where) * kSeluScale;
+}
+
+// exp is only computed of numbers that it cannot make infinite, as in Elu.
+Value Celu::operator()(const Value& x, SourceLocation where) const {
+  const LocationScope at(x, "celu", where);
+  require_option(alpha > 0 && std::isfinite(alpha), "celu", "alpha must be above 0 and finite", x);
+  const Value below = trireme::where(x > 0.0, 0.0, x);
+  return trireme::where(x > 0.0, x, expm1(below / alpha) * alpha);
+}
+Value celu(const Value& x, SourceLocation where) { return Celu{}(x, where); }
+
+Value HardTanh::operator()(const Value& x, SourceLocation where) const {
+  const LocationScope at(x, "hard_tanh", where);
+  require_option(low < high, "hard_tanh", "low must be below high", x);
+  return minimum(maximum(x, low), high);
+}
+Value hard_tanh(const Value& x, SourceLocation where) { return HardTanh{}(x, where); }
+
+// NaN compares false, so it takes the last branch and remains.
+Value SoftShrink::operator()(const Value& x, SourceLocation where) const {
+  const LocationScope at(x, "soft_shrink", where);
+  require_option(lambda >= 0, "soft_shrink", "lambda must not be negative", x);
+  const Value moved = trireme::where(x > 0.0, x - lambda, x + lambda);
+  return trireme::where(abs(x) <= lambda, 0.0, moved);
+}
+Value soft_shrink(const Value& x, SourceLocation where) { return SoftShrink{}(x, where); }
+
+Value HardShrink::operator()(const Value& x, SourceLocation where) const {
+  const LocationScope at(x, "hard_shrink", where);
+  require_option(lambda >= 0, "hard_shrink", "lambda must not be negative", x);
+  return trireme::where(abs(x) <= lambda, 0.0, x);
+}
+Value hard_shrink(const Value& x, SourceLocation where) { return HardShrink{}(x, where); }
+
+Value Threshold::operator()(const Value& x, SourceLocation where) const {
+  const LocationScope at(x, "threshold", where);
+  return trireme::where(x <= limit, value, x);
+}
+
+Value Swish::operator()(const Value& x, SourceLocation where) const {
+  const LocationScope at(x, "swish", where);
+  return x * trireme::sigmoid(x * beta);
+}
+
+Value log_sigmoid(const Value& x, SourceLocation where) {
+  const LocationScope at(x, "log_sigmoid", where);
+  return -log1p_exp(-x);
+}
+
+Value softsign(const Value& x, SourceLocation where) {
+  const LocationScope at(x, "softsign", where);
+  return x / (abs(x) + 1.0);
+}
+
+Value tanh_shrink(const Value& x, SourceLocation where) {
+  const LocationScope at(x, "tanh_shrink", where);
+  return x - trireme::tanh(x);
+}
+
+Value Glu::operator()(const Value& x, SourceLocation where) const {
+  const LocationScope at(x, "glu", where);
+  const bool exists = axis >= -x.rank() && axis < x.rank();
+  require_option(exists, "glu", "there is no axis " + std::to_string(axis), x);
+  const Dim& size = x.dim(axis);
+  require_option(size.is_constant() && size.constant() % 2 == 0, "glu",
+                 "the axis must have a constant even size, but has " + size.str(), x);
+  const std::vector<Value> halves = split_evenly(x, 2, axis, where);
+  return halves[0] * trireme::sigmoid(halves[1]);
+}
+Value glu(const Value& x, SourceLocation where) { return Glu{}(x, where); }
 
 Value tanh(const Value& x, SourceLocation where) {
   const LocationScope at(x, "tanh", where);

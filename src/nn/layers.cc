@@ -1,4 +1,6 @@
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "nn/windows.h"
 #include "trireme/functions.h"
@@ -29,17 +31,60 @@ Value flatten(const Value& x, SourceLocation where) {
   return reshape(x, {.shape = {x.dim(0), product(rest)}});
 }
 
-Value dropout(const Value& x, DropoutOptions options, SourceLocation where) {
-  // The scope's name selects the random stream, so that each dropout has its own.
-  Layer layer(x, "dropout", "", where);
-  layer.require(options.rate >= 0 && options.rate < 1, "rate must be in [0, 1)");
-  if (options.rate == 0) return x;
-  const double keep = 1 - options.rate;
+namespace {
+
+// Returns 1 with probability 1 - rate, else 0: a number for each element of the first `axes` axes
+// of x, in the shape of x. The scope's name selects the random stream, so that each dropout has its
+// own.
+Value kept_at_random(Layer& layer, const Value& x, double rate, int axes) {
+  const Shape shape(x.shape().begin(), x.shape().begin() + axes);
   const Value mask = layer.make("random_bernoulli", {{"dtype", x.dtype()},
-                                                     {"probability", keep},
-                                                     {"shape", x.shape()},
+                                                     {"probability", 1 - rate},
+                                                     {"shape", shape},
                                                      {"stream", stream_of(layer)}});
-  return when_training(x * mask * (1 / keep), x);
+  if (axes == x.rank()) return mask;
+  std::vector<std::int64_t> kept;
+  for (int axis = 0; axis < axes; ++axis) kept.push_back(axis);
+  return spread(mask, x, kept);
+}
+
+void check_rate(Layer& layer, double rate) {
+  layer.require(rate >= 0 && rate < 1, "rate must be in [0, 1)");
+}
+
+// Drops elements that share the indices of the first `axes` axes together.
+Value drop(const char* name, const Value& x, double rate, int axes, const SourceLocation& where) {
+  Layer layer(x, name, "", where);
+  check_rate(layer, rate);
+  layer.require(x.rank() >= axes, "the input needs at least " + std::to_string(axes) + " axes");
+  if (rate == 0) return x;
+  return when_training(x * kept_at_random(layer, x, rate, axes) * (1 / (1 - rate)), x);
+}
+
+}  // namespace
+
+Value dropout(const Value& x, DropoutOptions options, SourceLocation where) {
+  return drop("dropout", x, options.rate, x.rank(), where);
+}
+
+Value channel_dropout(const Value& x, DropoutOptions options, SourceLocation where) {
+  return drop("channel_dropout", x, options.rate, 2, where);
+}
+
+Value drop_path(const Value& x, DropoutOptions options, SourceLocation where) {
+  return drop("drop_path", x, options.rate, 1, where);
+}
+
+Value alpha_dropout(const Value& x, DropoutOptions options, SourceLocation where) {
+  Layer layer(x, "alpha_dropout", "", where);
+  check_rate(layer, options.rate);
+  if (options.rate == 0) return x;
+  constexpr double kLimit = -1.7580993408473766;  // of selu(x) for x to minus infinity
+  const double keep = 1 - options.rate;
+  const double scale = 1 / std::sqrt(keep * (1 + kLimit * kLimit * options.rate));
+  const Value mask = kept_at_random(layer, x, options.rate, x.rank());
+  const Value dropped = x * mask + (1.0 - mask) * kLimit;
+  return when_training(dropped * scale - scale * options.rate * kLimit, x);
 }
 
 Value prelu(const Value& x, PreluOptions options, SourceLocation where) {

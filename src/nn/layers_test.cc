@@ -1,7 +1,12 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "ir/builder.h"
 #include "nn/testing/running.h"
@@ -38,6 +43,18 @@ TEST(Activations, AgreeWithTheirFormulas) {
                                                     : x * (x + 3) / 6; }},
       {"tanh", [](double x) { return std::tanh(x); }},
       {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+      {"hard_tanh", [](double x) { return std::fmin(std::fmax(x, -1), 1); }},
+      {"selu",
+       [](double x) {
+         const double alpha = 1.6732632423543772, scale = 1.0507009873554805;
+         return scale * (x > 0 ? x : alpha * std::expm1(x));
+       }},
+      {"celu", [](double x) { return x > 0 ? x : std::expm1(x); }},
+      {"log_sigmoid", [&](double x) { return -softplus_of(-x); }},
+      {"softsign", [](double x) { return x / (1 + std::fabs(x)); }},
+      {"tanh_shrink", [](double x) { return x - std::tanh(x); }},
+      {"soft_shrink", [](double x) { return std::copysign(std::fmax(std::fabs(x) - 0.5, 0), x); }},
+      {"hard_shrink", [](double x) { return std::fabs(x) > 0.5 ? x : 0; }},
   };
   EXPECT_EQ(formulas.size(), activation_names().size());
   for (const auto& [name, formula] : formulas) {
@@ -53,6 +70,59 @@ TEST(Activations, AgreeWithTheirFormulas) {
     }
   }
   EXPECT_FALSE(find_activation("swoosh"));
+}
+
+TEST(Activations, FollowTheirOptions) {
+  const std::vector<double> points = {-4, -1, -0.5, -0.0, 0.25, 0.5, 1, 2, 4};
+  const auto count = static_cast<std::int64_t>(points.size());
+  const std::vector<std::tuple<const char*, Activation, std::function<double(double)>>> cases = {
+      {"celu", Celu{.alpha = 2},
+       [](double x) { return std::fmax(x, 0) + std::fmin(2 * std::expm1(x / 2), 0); }},
+      {"hard_tanh", HardTanh{.low = -2, .high = 0.5},
+       [](double x) { return std::fmin(std::fmax(x, -2), 0.5); }},
+      {"soft_shrink", SoftShrink{.lambda = 1},
+       [](double x) { return x > 1    ? x - 1
+                             : x < -1 ? x + 1
+                                      : 0; }},
+      {"hard_shrink", HardShrink{.lambda = 1}, [](double x) { return x > 1 || x < -1 ? x : 0; }},
+      {"threshold", Threshold{.limit = 0.5, .value = -7},
+       [](double x) { return x > 0.5 ? x : -7; }},
+      {"swish", Swish{.beta = 3}, [](double x) { return x / (1 + std::exp(-3 * x)); }},
+  };
+  for (const auto& [name, activation, formula] : cases) {
+    Program program;
+    const Value x = program.input("x", f64, {batch});
+    RefTensors none;
+    const RefTensor values = run(program, activation(x, SourceLocation::current()),
+                                 {{"x", tensor({count}, points)}}, none);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      EXPECT_NEAR(values.data[i], formula(points[i]), 1e-12) << name << " of " << points[i];
+    }
+  }
+}
+
+TEST(Activations, RefuseWrongOptions) {
+  Program program;
+  const Value x = program.input("x", f64, {batch, 3});
+  EXPECT_THROW(Celu{.alpha = 0}(x), Error);
+  EXPECT_THROW(Celu{.alpha = std::nan("")}(x), Error);
+  EXPECT_THROW((HardTanh{.low = 1, .high = 1}(x)), Error);
+  EXPECT_THROW(SoftShrink{.lambda = -1}(x), Error);
+  EXPECT_THROW(HardShrink{.lambda = std::nan("")}(x), Error);
+  EXPECT_THROW(glu(x), Error);             // an odd size
+  EXPECT_THROW(Glu{.axis = 0}(x), Error);  // a symbolic size
+  EXPECT_THROW(Glu{.axis = 2}(x), Error);
+}
+
+TEST(Glu, GatesTheFirstHalfByTheSecond) {
+  Program program;
+  const Value x = program.input("x", f64, {batch, 4});
+  const Value y = glu(x);
+  EXPECT_EQ(y.shape(), (Shape{batch, 2}));
+  RefTensors none;
+  const RefTensor values = run(program, y, {{"x", tensor({1, 4}, {3, -2, 0, 1})}}, none);
+  EXPECT_NEAR(values.data[0], 1.5, 1e-12);
+  EXPECT_NEAR(values.data[1], -2 / (1 + std::exp(-1)), 1e-12);
 }
 
 TEST(Linear, MultipliesAddsAndNamesItsParameters) {
@@ -157,6 +227,55 @@ TEST(Dropout, KeepsTheMeanAndDoesNothingInInference) {
   EXPECT_NEAR(total / 20000, 1, 0.02);
   EXPECT_NE(dropped.data, run(program, z, inputs, none, true).data);
   EXPECT_EQ(run(program, y, inputs, none).data, inputs.at("x").data);
+}
+
+TEST(Dropout, DropsWholeChannelsAndExamples) {
+  Program program;
+  const Value x = program.input("x", f64, {batch, 2, 3});
+  const Value channels = channel_dropout(x, {.rate = 0.25}), paths = drop_path(x, {.rate = 0.25});
+  RefTensors none;
+  const RefTensors inputs{{"x", tensor({2000, 2, 3}, std::vector<double>(12000, 1))}};
+  const auto expect_runs = [&](const Value& y, std::size_t length) {
+    const std::vector<double> data = run(program, y, inputs, none, true).data;
+    double total = 0;
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      EXPECT_EQ(data[i], data[i - i % length]);
+      EXPECT_TRUE(data[i] == 0 || std::abs(data[i] - 1 / 0.75) < 1e-9);
+      total += data[i];
+    }
+    EXPECT_NEAR(total / 12000, 1, 0.06);
+    EXPECT_EQ(run(program, y, inputs, none).data, inputs.at("x").data);
+    return data;
+  };
+  const std::vector<double> data = expect_runs(channels, 3);
+  bool differ = false;  // channels of one example
+  for (std::size_t i = 0; i < data.size(); i += 6) differ = differ || data[i] != data[i + 3];
+  EXPECT_TRUE(differ);
+  expect_runs(paths, 6);
+  EXPECT_THROW(channel_dropout(program.input("line", f64, {batch})), Error);
+  EXPECT_THROW(drop_path(x, {.rate = 1}), Error);
+}
+
+TEST(Dropout, AlphaDropoutKeepsMeanAndVariance) {
+  constexpr std::int64_t kCount = 20000;
+  std::vector<double> numbers(kCount, 1);  // mean 0, variance 1
+  for (std::size_t i = 0; i < kCount; i += 2) numbers[i] = -1;
+  Program program;
+  const Value x = program.input("x", f64, {batch});
+  const Value y = alpha_dropout(x, {.rate = 0.3});
+  RefTensors none;
+  const RefTensors inputs{{"x", tensor({kCount}, numbers)}};
+  const std::vector<double> data = run(program, y, inputs, none, true).data;
+  double sum = 0, squares = 0;
+  for (const double value : data) {
+    sum += value;
+    squares += value * value;
+  }
+  const double mean = sum / kCount;
+  EXPECT_NEAR(mean, 0, 0.04);
+  EXPECT_NEAR(squares / kCount - mean * mean, 1, 0.04);
+  EXPECT_EQ(run(program, y, inputs, none).data, numbers);
+  EXPECT_THROW(alpha_dropout(x, {.rate = -0.1}), Error);
 }
 
 TEST(Softmax, SumsToOneAlongItsAxisAndDoesNotOverflow) {

@@ -63,6 +63,14 @@ void add_activations(std::vector<Case>& cases) {
       {"hard_swish", "F.hardswish(x[0])"},
       {"tanh", "torch.tanh(x[0])"},
       {"sigmoid", "torch.sigmoid(x[0])"},
+      {"hard_tanh", "F.hardtanh(x[0])"},
+      {"selu", "F.selu(x[0])"},
+      {"celu", "F.celu(x[0])"},
+      {"log_sigmoid", "F.logsigmoid(x[0])"},
+      {"softsign", "F.softsign(x[0])"},
+      {"tanh_shrink", "F.tanhshrink(x[0])"},
+      {"soft_shrink", "F.softshrink(x[0])"},
+      {"hard_shrink", "F.hardshrink(x[0])"},
   };
   for (const auto& [name, torch] : names) {
     const nn::Activation activation = nn::find_activation(name);

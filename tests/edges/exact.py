@@ -17,6 +17,12 @@ def elu(x):
     return torch.where(x > 0, x, torch.expm1(negative))
 
 
+def selu(x):
+    negative = torch.where(x > 0, torch.zeros_like(x), x)
+    y = torch.where(x > 0, x, 1.6732632423543772 * torch.expm1(negative))
+    return 1.0507009873554805 * y
+
+
 def gelu(x):
     """PyTorch's 1 + erf(x) loses all digits for large negative x."""
     return x * 0.5 * torch.special.erfc(-x / math.sqrt(2))

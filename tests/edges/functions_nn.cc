@@ -162,11 +162,22 @@ std::vector<Function> activation_functions() {
       {"hard_swish", "exact.hard_swish(x[0])"},
       {"tanh", "torch.tanh(x[0])"},
       {"sigmoid", "torch.sigmoid(x[0])"},
+      {"hard_tanh", "F.hardtanh(x[0])"},
+      {"selu", "exact.selu(x[0])"},
+      {"celu", "exact.elu(x[0])"},
+      {"log_sigmoid", "-exact.softplus(-x[0])"},
+      {"softsign", "F.softsign(x[0])"},
+      {"tanh_shrink", "F.tanhshrink(x[0])"},
+      {"soft_shrink", "F.softshrink(x[0])"},
+      {"hard_shrink", "F.hardshrink(x[0])"},
   };
   std::vector<Function> all;
   for (const auto& [name, torch] : names) {
     add_activation(all, "activation " + name, torch, nn::find_activation(name));
   }
+  add_activation(all, "activation threshold", "F.threshold(x[0], 1, -2)",
+                 nn::Threshold{.limit = 1, .value = -2});
+  add_activation(all, "activation swish", "x[0] * torch.sigmoid(x[0] * 2)", nn::Swish{.beta = 2});
   add_activation(all, "clamp", "x[0].clamp(-0.5, 6)",
                  [](const Value& x, SourceLocation) { return clamp(x, -0.5, 6); });
   return all;

@@ -268,6 +268,14 @@ void for_each_dense_layer(Visit&& visit) {
         [](const Value& x, const InstanceNormOptions& o) { return instance_norm(x, o); });
   visit({"dropout", "Drops elements at random, in training"}, DropoutOptions{},
         [](const Value& x, const DropoutOptions& o) { return dropout(x, o); });
+  visit({"channel_dropout", "Drops channels at random, in training"}, DropoutOptions{},
+        [](const Value& x, const DropoutOptions& o) { return channel_dropout(x, o); });
+  visit({"drop_path", "Drops examples at random, in training: stochastic depth"}, DropoutOptions{},
+        [](const Value& x, const DropoutOptions& o) { return drop_path(x, o); });
+  visit({"alpha_dropout",
+         "Drops elements after `selu` at random, in training; keeps mean and variance"},
+        DropoutOptions{},
+        [](const Value& x, const DropoutOptions& o) { return alpha_dropout(x, o); });
   visit({"prelu", "Rectifier with trained slopes below 0"}, PreluOptions{},
         [](const Value& x, const PreluOptions& o) { return prelu(x, o); });
   visit({"maxout", "Maxima of adjacent elements"}, MaxoutOptions{},
