@@ -34,13 +34,13 @@ struct SessionOptions {
 };
 
 struct RunOptions {
-  bool training = false;  // dropout is active, batch_norm uses the batch's statistics
-  bool updates = false;   // parameters get the new values that minimize() computes
+  bool training = false;      // dropout is active, batch_norm uses the batch's statistics
+  bool updates = false;       // parameters get the new values that minimize() computes
+  bool check_finite = false;  // Error(numeric) names the first layer with NaN or infinity
   // Runs only these sets of updates (UpdateOptions::name; "" is the set without a name), and
   // computes only what they and the fetches need. Running statistics, such as those of batch_norm,
   // are then updated where their layer's input is computed. Empty: all sets, if `updates` is true.
   std::vector<std::string> update = {};
-  bool check_finite = false;  // Error(numeric) names the first layer with NaN or infinity
 };
 
 // Resources that a Session has used so far.
