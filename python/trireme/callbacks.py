@@ -3,14 +3,18 @@
 import math
 import os
 import time
+from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING
+
+from trireme.history import History
 
 if TYPE_CHECKING:
     from trireme.model import Model
 
 Logs = dict[str, float]
 
-__all__ = ["CSVLogger", "Callback", "EarlyStopping", "LambdaCallback", "ModelCheckpoint", "Timer"]
+__all__ = ["CSVLogger", "Callback", "EarlyStopping", "LambdaCallback", "LearningRateScheduler",
+           "ModelCheckpoint", "ReduceLROnPlateau", "Timer"]
 
 
 class Callback:
@@ -153,3 +157,91 @@ class Timer(Callback):
 
     def on_epoch_end(self, epoch: int, logs: Logs) -> None:
         self.seconds.append(time.perf_counter() - self._begin)
+
+
+class LearningRateScheduler(Callback):
+    """Sets the learning rate at the beginning of each epoch.
+
+    Args:
+        schedule: gets the number of the epoch, from 0, and the present rate; returns the new one
+    """
+
+    def __init__(self, schedule: Callable[[int, float], float]) -> None:
+        self.schedule = schedule
+
+    def on_epoch_begin(self, epoch: int) -> None:
+        self.model.learning_rate = self.schedule(epoch, self.model.learning_rate)
+
+
+class ReduceLROnPlateau(_Watching):
+    """Multiplies the learning rate by `factor` when a metric has not improved in `patience` epochs
+    in a row.
+
+    Args:
+        cooldown: epochs after a reduction that do not count
+        min_lr: the smallest rate
+    """
+
+    def __init__(self, monitor: str = "val_loss", *, factor: float = 0.1, patience: int = 10,
+                 min_delta: float = 1e-4, cooldown: int = 0, min_lr: float = 0.0,
+                 mode: str = "auto") -> None:
+        super().__init__(monitor, min_delta, mode)
+        if not 0 < factor < 1:
+            raise ValueError(f"factor is {factor}; it must be between 0 and 1")
+        self.factor, self.patience, self.cooldown, self.min_lr = factor, patience, cooldown, min_lr
+        self.waited = self.cooling = 0
+
+    def on_epoch_end(self, epoch: int, logs: Logs) -> None:
+        if self.improved(logs):
+            self.waited = 0
+            return
+        if self.cooling > 0:
+            self.cooling -= 1
+            return
+        self.waited += 1
+        if self.waited < self.patience:
+            return
+        self.model.learning_rate = max(self.model.learning_rate * self.factor, self.min_lr)
+        self.waited, self.cooling = 0, self.cooldown
+
+
+class Calls:
+    """Calls the callbacks of one fit, and keeps its History."""
+
+    def __init__(self, model: "Model", callbacks: Sequence[Callback]) -> None:
+        self.model, self.callbacks, self.history = model, callbacks, History()
+        model.stop_training = False
+        for callback in callbacks:
+            callback.model = model
+        # A call after each step costs time, so only those that want it get it.
+        own = "on_train_batch_end"
+        self.watched = [c for c in callbacks if getattr(c, "live", True) and
+                        (own in vars(c) or getattr(type(c), own) is not getattr(Callback, own))]
+
+    def begin(self) -> None:
+        for callback in self.callbacks:
+            callback.on_train_begin()
+        self._begin_epoch(0)
+
+    def _begin_epoch(self, epoch: int) -> None:
+        for callback in self.callbacks:
+            callback.on_epoch_begin(epoch)
+
+    def step(self, step: int, loss: float) -> None:
+        for callback in self.watched:
+            callback.on_train_batch_end(step, loss)
+
+    def end_epoch(self, epoch: int, epochs: int, training: Logs, validation: Logs) -> bool:
+        """Whether the training goes on."""
+        logs = {**training, **{"val_" + name: value for name, value in validation.items()}}
+        self.history.add(epoch, logs)
+        for callback in self.callbacks:
+            callback.on_epoch_end(epoch, logs)
+        goes_on = not self.model.stop_training and epoch + 1 < epochs
+        if goes_on:
+            self._begin_epoch(epoch + 1)
+        return goes_on
+
+    def end(self) -> None:
+        for callback in self.callbacks:
+            callback.on_train_end()

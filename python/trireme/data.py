@@ -76,3 +76,20 @@ def column_of(data: Any, value: Value, what: str) -> "NDArray[Any]":
 def is_frame(data: Any) -> bool:
     """Whether it is a data frame of pandas or polars."""
     return hasattr(data, "columns") and hasattr(data, "to_numpy") and hasattr(data, "__getitem__")
+
+
+def ragged_columns(name: str, data: Any, value: Value) -> dict[str, "NDArray[Any]"]:
+    """The packed rows of an input with levels=1 and their splits, of a list of sequences."""
+    import numpy as np
+
+    row = tuple(size for size in value.shape[1:] if isinstance(size, int))
+    sequences = [as_array(sequence) for sequence in data]
+    lengths = [len(sequence) if sequence.ndim else -1 for sequence in sequences]
+    if -1 in lengths:
+        raise UsageError(f'"{name}" needs a list of sequences, and example {lengths.index(-1)} is '
+                         "one number")
+    full = [sequence for sequence in sequences if len(sequence)]
+    empty = np.zeros((0, *row), _NUMPY.get(value.dtype.name, "float32"))
+    rows = np.concatenate(full) if full else empty
+    splits = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return {name: converted(rows, value.dtype, f'"{name}"'), name + ".splits": splits}

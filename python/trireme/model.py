@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from trireme import metrics, ops, optim
 from trireme._core import (Batches, Dataset, Metric, Optimizer, Program, Session, Trainer, Value,
                            f32, i64, loss_task, named_loss, save_model)
-from trireme.callbacks import Callback, Logs
-from trireme.data import as_array, column_of, from_arrays, is_frame
+from trireme.callbacks import Callback, Calls, Logs
+from trireme.data import as_array, column_of, from_arrays, is_frame, ragged_columns
 from trireme.errors import UsageError
 from trireme.history import History
 from trireme.inputs import end_program
 from trireme.progress import Progress
+from trireme.stream import fit_stream, is_stream
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,6 +106,7 @@ class Model:
         self._target, value = _loss_of(program, outputs[0], loss, target)
         made = [_metric_of(metric, outputs[0], self._target) for metric in metrics]
         optimizer = optim.by_name(optimizer) if isinstance(optimizer, str) else optimizer
+        options.setdefault("adjustable_rate", True)
         self._trainer = Trainer(value, optimizer, made, **options)
         self._compiled, self._outputs, self._own_session = program, outputs, None
         if weights is not None:
@@ -113,13 +115,16 @@ class Model:
     def fit(self, x: Any, y: Any = None, *, batch_size: int = 32, epochs: int = 1,
             validation_data: Any = None, validation_split: float = 0.0, shuffle: bool = True,
             seed: int = 1, callbacks: Sequence[Callback] = (), progress: bool = True,
-            **options: Any) -> History:
+            steps_per_epoch: int | None = None, **options: Any) -> History:
         """Trains the network. Ctrl-C ends it after a step.
 
         Args:
-            x: an array; a list of arrays, or a dict by names, if there are several inputs; or a
-                Dataset with columns of the names of the inputs and the target
+            x: an array; a list of arrays, or a dict by names, if there are several inputs; a list
+                of lists for an input with levels=1; a Dataset with columns of the names of the
+                inputs and the target; or an iterable of batches, (x, y) or a dict, such as a
+                DataLoader of PyTorch
             y: the target, an array
+            steps_per_epoch: batches of an epoch, for an iterable; without it, all
             validation_data: (x, y) or a Dataset, measured after every epoch
             validation_split: the share of the examples, from the end, that is not trained on but
                 measured
@@ -128,12 +133,18 @@ class Model:
             options: of Trainer.fit: run, resume, max_steps, checkpoint_directory
         """
         trainer = self._need_trainer("fit")
-        dataset = self._dataset(x, y)
         validation = None
         if validation_data is not None:
             validation = self._dataset(*(validation_data if isinstance(validation_data, tuple)
                                          else (validation_data, None)))
-        elif validation_split > 0:
+        if y is None and is_stream(x):
+            if options:
+                raise UsageError(f"Model.fit: {', '.join(options)} cannot be used with an iterable")
+            measured = validation.batch(batch_size) if validation else None
+            return fit_stream(self, trainer, x, steps_per_epoch, measured, epochs, callbacks,
+                              progress)
+        dataset = self._dataset(x, y)
+        if validation is None and validation_split > 0:
             if validation_split >= 1:
                 raise UsageError("Model.fit: validation_split is a share below 1, such as 0.1")
             kept = len(dataset) - int(len(dataset) * validation_split)
@@ -144,8 +155,8 @@ class Model:
         called = list(callbacks)
         if progress:
             called.append(Progress(epochs, len(batches)))
-        return _fit(self, trainer, batches, validation.batch(batch_size) if validation else None,
-                    epochs, called, options)
+        measured = validation.batch(batch_size) if validation else None
+        return _fit(self, trainer, batches, measured, epochs, called, options)
 
     def evaluate(self, x: Any, y: Any = None, *, batch_size: int = 256) -> Logs:
         """The loss and the metrics of data, as for fit()."""
@@ -156,15 +167,26 @@ class Model:
         import numpy as np
 
         columns = self._columns(x)
-        count = len(next(iter(columns.values())))
-        parts = []
-        for begin in range(0, max(count, 1), batch_size):
-            feeds = {name: array[begin:begin + batch_size] for name, array in columns.items()}
-            parts.append(self.session.run(feeds, self._outputs))
+        dataset = from_arrays(columns)
+        if len(dataset) == 0:
+            parts = [self.session.run(columns, self._outputs)]
+        else:
+            parts = [self.session.run(feeds, self._outputs) for feeds in dataset.batch(batch_size)]
         joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
         return joined[0] if self._single else joined
 
     __call__ = predict
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the next update. Setting it compiles nothing."""
+        self._need_trainer("learning_rate")
+        return self.session.learning_rate()
+
+    @learning_rate.setter
+    def learning_rate(self, rate: float) -> None:
+        self._need_trainer("learning_rate")
+        self.session.set_learning_rate(rate)
 
     # --- Parameters -----------------------------------------------------------------------------
 
@@ -241,12 +263,28 @@ class Model:
         if len(given) != len(names):
             raise UsageError(f"the model has {len(names)} inputs ({', '.join(names)}), and the "
                              f"data are {len(given)} arrays")
-        columns = {name: column_of(data, value, f'"{name}"')
-                   for name, data, value in zip(names, given, self.inputs, strict=True)}
-        lengths = {name: len(array) if array.ndim else 0 for name, array in columns.items()}
-        if len(set(lengths.values())) > 1:
-            raise UsageError(f"the arrays have different numbers of examples: {lengths}")
+        columns: dict[str, NDArray[Any]] = {}
+        for name, data, value in zip(names, given, self.inputs, strict=True):
+            if self._compiled.find(name + ".splits") is not None:
+                columns |= ragged_columns(name, data, value)
+            else:
+                columns[name] = column_of(data, value, f'"{name}"')
         return columns
+
+    def batch_of(self, batch: Any) -> dict[str, Any]:
+        """The arrays of a batch of an iterable: (x, y), or a dict by names."""
+        if isinstance(batch, Mapping):
+            inputs = {*self._input_names, self._target_name()}
+            return {name: as_array(data) for name, data in batch.items() if name in inputs}
+        if not isinstance(batch, (list, tuple)) or len(batch) != 2:
+            raise UsageError("a batch of an iterable is (x, y), or a dict by names of inputs")
+        assert self._target is not None
+        target = column_of(as_array(batch[1]), self._target, "y")
+        return {**self._columns(batch[0]), self._target_name(): target}
+
+    def _target_name(self) -> str:
+        assert self._target is not None
+        return self._target.name.removeprefix("%")
 
     def _dataset(self, x: Any, y: Any) -> Dataset:
         if isinstance(x, Dataset):
@@ -257,8 +295,7 @@ class Model:
         assert self._target is not None
         if y is None:
             raise UsageError("the target y is missing")
-        target = self._target.name.removeprefix("%")
-        columns[target] = column_of(as_array(y), self._target, "y")
+        columns[self._target_name()] = column_of(as_array(y), self._target, "y")
         return from_arrays(columns)
 
 
@@ -294,40 +331,16 @@ def _metric_of(metric: MetricLike, output: Value, target: Value) -> Metric:
 
 def _fit(model: Model, trainer: Trainer, batches: Batches, validation: Batches | None,
          epochs: int, callbacks: list[Callback], options: dict[str, Any]) -> History:
-    history = History()
-    model.stop_training = False
-    for callback in callbacks:
-        callback.model = model
-
-    def call(method: str, *arguments: Any) -> None:
-        for callback in callbacks:
-            getattr(callback, method)(*arguments)
+    calls = Calls(model, callbacks)
 
     def after_epoch(report: dict[str, Any]) -> bool:
-        epoch = report["epoch"] - 1
-        logs = dict(report["training"])
-        logs |= {"val_" + name: value for name, value in report["validation"].items()}
-        history.add(epoch, logs)
-        call("on_epoch_end", epoch, logs)
-        going_on = not model.stop_training and epoch + 1 < epochs
-        if going_on:
-            call("on_epoch_begin", epoch + 1)
-        return going_on
+        return calls.end_epoch(report["epoch"] - 1, epochs, report["training"],
+                               report["validation"])
 
-    watched = [c for c in callbacks
-               if type(c).on_train_batch_end is not Callback.on_train_batch_end
-               or "on_train_batch_end" in vars(c)]
-    watched = [c for c in watched if getattr(c, "live", True)]
-
-    def after_step(step: int, loss: float) -> None:
-        for callback in watched:
-            callback.on_train_batch_end(step, loss)
-
-    call("on_train_begin")
-    call("on_epoch_begin", 0)
+    calls.begin()
     try:
         trainer.fit(batches, validation, epochs=epochs, progress=False, after_epoch=after_epoch,
-                    after_step=after_step if watched else None, **options)
+                    after_step=calls.step if calls.watched else None, **options)
     finally:
-        call("on_train_end")
-    return history
+        calls.end()
+    return calls.history
