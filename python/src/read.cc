@@ -27,7 +27,10 @@ std::string text_of(nb::handle given) {
 // The integer of an object with __index__: an int, or an integer of NumPy. Empty for others.
 std::optional<nb::object> index_of(nb::handle given) {
   if (!PyIndex_Check(given.ptr())) return std::nullopt;
-  return nb::steal(PyNumber_Index(given.ptr()));
+  PyObject* integer = PyNumber_Index(given.ptr());
+  if (integer == nullptr) PyErr_Clear();  // such as an array of several elements
+  if (integer == nullptr) return std::nullopt;
+  return nb::steal(integer);
 }
 
 // Elements of a sequence; empty if an element is of another type.
@@ -143,8 +146,9 @@ bool read(nb::handle given, double& value) {
     return false;
   }
   value = PyFloat_AsDouble(given.ptr());
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();
-  return true;
+  const bool is_number = PyErr_Occurred() == nullptr;
+  PyErr_Clear();
+  return is_number;
 }
 
 bool read(nb::handle given, std::string& value) {

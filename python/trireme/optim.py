@@ -13,7 +13,7 @@ __all__ += _made.__all__
 def by_name(name: str) -> Optimizer:
     """An optimizer with its default options, by its name: "adam", "sgd"."""
     names = {made.lower(): made for made in _made.__all__}
-    if name.lower() not in names:
-        raise UsageError(f'"{name}" is no optimizer\n  hint   one of {", ".join(sorted(names))}')
+    if not isinstance(name, str) or name.lower() not in names:
+        raise UsageError(f'{name!r} is no optimizer\n  hint   one of {", ".join(sorted(names))}')
     optimizer: Optimizer = getattr(_made, names[name.lower()])()
     return optimizer
