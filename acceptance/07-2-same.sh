@@ -60,7 +60,6 @@ optimizer = { adam = { learning_rate = 1e-3 } }
 schedule = "constant"
 max_steps = 100
 seed = 7
-threads = 2
 
 [output]
 log_every = 1
