@@ -35,6 +35,7 @@ void save(const Program& program, Session& session, nb::handle directory, const 
 nb::list predict(Model& model, const nb::dict& arrays) {
   const Feeds feeds = feeds_of(arrays);
   std::vector<Tensor> results;
+  const InUse used(&model);
   {
     const nb::gil_scoped_release unlocked;
     results = model.predict(feeds);

@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <string>
+#include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "arguments.h"
@@ -49,6 +51,30 @@ SessionOptions session_options(const Call& call) {
 
 namespace {
 
+// The threads that use objects now. The interpreter lock guards it.
+std::unordered_map<const void*, std::thread::id>& users() {
+  static std::unordered_map<const void*, std::thread::id> all;
+  return all;
+}
+
+}  // namespace
+
+InUse::InUse(const void* object) : object_(object) {
+  const auto [user, is_new] = users().emplace(object, std::this_thread::get_id());
+  outermost_ = is_new;
+  if (user->second != std::this_thread::get_id()) {
+    throw Error(ErrorKind::usage,
+                "another thread uses this Session now\n  hint   give each thread a Session, "
+                "Session(program, other) shares the parameters; or take a lock");
+  }
+}
+
+InUse::~InUse() {
+  if (outermost_) users().erase(object_);
+}
+
+namespace {
+
 // `updates`: whether to apply updates, or the name of one, or a list of names.
 void set_updates(nb::handle updates, RunOptions& options) {
   std::string name;
@@ -74,6 +100,7 @@ nb::object run(Session& session, const nb::dict& arrays, nb::handle fetches, boo
                                       "\n  hint   give a Value or a list of Values");
   }
   std::vector<Tensor> results;
+  const InUse used(&session);
   {
     const nb::gil_scoped_release unlocked;
     results = session.run(feeds, values, options);
@@ -82,6 +109,14 @@ nb::object run(Session& session, const nb::dict& arrays, nb::handle fetches, boo
   nb::list list;
   for (const Tensor& result : results) list.append(array_of(result));
   return list;
+}
+
+const Session* session_of(nb::handle given) {
+  const Session* session = nullptr;
+  if (!nb::try_cast(nb::borrow(given), session, false) || session == nullptr) {
+    throw Error(ErrorKind::usage, "Session: parameters_of is of type " + type_text(given));
+  }
+  return session;
 }
 
 nb::dict statistics_of(const Session& session) {
@@ -107,7 +142,7 @@ void add_session(nb::module_& m) {
           [](Session* self, const Program& program, nb::handle shared, const nb::kwargs& options) {
             const Call call("Session", options, caller());
             if (shared.is_none()) new (self) Session(program, session_options(call));
-            else new (self) Session(program, session_options(call), nb::cast<Session&>(shared));
+            else new (self) Session(program, session_options(call), *session_of(shared));
           },
           nb::arg("program"), nb::arg("parameters_of") = nb::none(), nb::arg("options"),
           nb::sig("def __init__(self, program: Program, parameters_of: Session | None = None, *, "
@@ -133,6 +168,7 @@ void add_session(nb::module_& m) {
       .def(
           "parameter",
           [](Session& session, const std::string& name) {
+            const InUse used(&session);
             return array_of(session.parameter(name));
           },
           nb::arg("name"), nb::sig("def parameter(self, name: str) -> NDArray[Any]"),
@@ -140,6 +176,7 @@ void add_session(nb::module_& m) {
       .def(
           "set_parameter",
           [](Session& session, const std::string& name, const nb::object& value) {
+            const InUse used(&session);
             session.set_parameter(name, tensor_of(value));
           },
           nb::arg("name"), nb::arg("value"),

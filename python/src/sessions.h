@@ -10,4 +10,19 @@ Feeds feeds_of(const nb::dict& arrays);
 
 SessionOptions session_options(const Call& call);
 
+// Marks a Session, or an object with a Session, as used by this thread while it lives, because runs
+// release the interpreter lock. The thread itself may use it again, as callbacks do. Make it and
+// destroy it with the lock held. Errors: usage, if another thread uses it.
+class InUse {
+ public:
+  explicit InUse(const void* object);
+  ~InUse();
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  const void* object_;
+  bool outermost_;
+};
+
 }  // namespace trireme::python

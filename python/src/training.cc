@@ -126,7 +126,9 @@ nb::dict fit(Trainer& trainer, const data::Batches& batches, nb::handle validati
   set_fit_options(Call("Trainer.fit", given, caller()), options);
   set_callbacks(given, options);
   const data::Batches* validating = nullptr;
-  if (!validation.is_none()) validating = nb::cast<const data::Batches*>(validation);
+  if (!validation.is_none() && !nb::try_cast(nb::borrow(validation), validating, false)) {
+    throw Error(ErrorKind::usage, "Trainer.fit: validation is of type " + type_text(validation));
+  }
   options.validation = validating;
   // Ctrl-C ends the training after a step, with a checkpoint, and is raised then.
   options.stop = [interrupted = false]() mutable {
@@ -135,6 +137,7 @@ nb::dict fit(Trainer& trainer, const data::Batches& batches, nb::handle validati
     return interrupted;
   };
   std::optional<Metrics> metrics;
+  const InUse used(&trainer.session());
   {
     const nb::gil_scoped_release unlocked;
     metrics = trainer.fit(batches, options);
@@ -213,6 +216,7 @@ void add_training(nb::module_& m) {
           "step",
           [](Trainer& trainer, const nb::dict& arrays) {
             const Feeds feeds = feeds_of(arrays);
+            const InUse used(&trainer.session());
             const nb::gil_scoped_release unlocked;
             return trainer.step(feeds);
           },
@@ -226,6 +230,7 @@ void add_training(nb::module_& m) {
           "evaluate",
           [](Trainer& trainer, const data::Batches& batches) {
             std::optional<Metrics> metrics;
+            const InUse used(&trainer.session());
             {
               const nb::gil_scoped_release unlocked;
               metrics = trainer.evaluate(batches);
@@ -241,6 +246,7 @@ void add_training(nb::module_& m) {
               throw Error(ErrorKind::usage, "Trainer.predict needs a Value");
             }
             Tensor result;
+            const InUse used(&trainer.session());
             {
               const nb::gil_scoped_release unlocked;
               result = trainer.predict(batches, asked);
