@@ -7,14 +7,22 @@ import tempfile
 import unittest
 from pathlib import Path
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+import trireme as tr
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = {"TRIREME_DATA": str(CHECKOUT.parent / "shared" / "data"), **os.environ}
 
 
 class Examples(unittest.TestCase):
     def run_example(self, name):
+        os.environ.update(ENVIRONMENT)
+        try:
+            tr.datasets.mnist("test")
+        except tr.errors.NotFoundError as error:
+            self.skipTest(str(error))
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([sys.executable, EXAMPLES / f"{name}.py", "--quick"], cwd=folder,
-                                  env=os.environ, capture_output=True, text=True, timeout=200)
+            done = subprocess.run([sys.executable, CHECKOUT / "examples" / f"{name}.py", "--quick"],
+                                  cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=200)
             self.assertEqual(done.returncode, 0, done.stderr)
             return done.stdout, sorted(os.listdir(folder))
 

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "compare.h"
 #include "generate.h"
+#include "ops/op.h"
 
 namespace trireme::differential {
 namespace {
@@ -53,6 +54,24 @@ void count_ops(const ir::Block& block, Totals& totals) {
   }
 }
 
+// The evaluator takes about a second for these.
+constexpr std::int64_t kMostOperations = 20'000'000;
+
+std::int64_t operations_of(const ir::Block& block, const SymbolSizes& sizes) {
+  std::int64_t sum = 0;
+  for (const auto& op : block.ops) {
+    const auto& flops = ops::Catalog::of(*op).flops;
+    try {
+      if (flops) sum += flops(*op).evaluate(sizes);
+    } catch (const Error&) {
+      // A size that only a run knows, or the number is too large for 64 bits.
+      sum += op->has(ir::Trait::library) ? kMostOperations + 1 : 0;
+    }
+    if (sum > kMostOperations) break;
+  }
+  return sum;
+}
+
 // Runs the Program with its first sizes, then with none and with more rows.
 void try_program(const Generated& generated, const Arguments& arguments, Totals& totals) {
   Program& program = *generated.program;
@@ -60,7 +79,12 @@ void try_program(const Generated& generated, const Arguments& arguments, Totals&
   if (arguments.print) std::printf("%s\n", program.str().c_str());
   const std::int64_t rows = first_batch(generated.seed);
   for (const std::int64_t size : {rows, std::int64_t{0}, rows + 4}) {
-    ops::RefTensors numbers = numbers_for(generated.specs, sizes_of(generated.seed, size));
+    const SymbolSizes sizes = sizes_of(generated.seed, size);
+    if (operations_of(program.ir().main(), sizes) > kMostOperations) {
+      ++totals.refused;
+      continue;
+    }
+    ops::RefTensors numbers = numbers_for(generated.specs, sizes);
     add_initial_values(program, numbers);
     std::optional<std::string> found;
     try {
