@@ -1,6 +1,6 @@
 """Training on iterables of batches: generators, and loaders of PyTorch."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any
 
 from trireme._core import Batches, Dataset, Trainer
@@ -47,7 +47,7 @@ def fit_stream(model: "Model", trainer: Trainer, data: Iterable[Any], steps: int
     iterated only once, continues from the end of the epoch before."""
     called = list(callbacks)
     if progress:
-        expected = steps or (len(data) if hasattr(data, "__len__") else 0)
+        expected = steps or (len(data) if isinstance(data, Sized) else 0)
         called.append(Progress(epochs, expected))
     calls = Calls(model, called)
     once = iter(data) is data
