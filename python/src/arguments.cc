@@ -77,10 +77,7 @@ nb::object Call::sequence(const char* name) const {
 }
 
 void Call::fail_type(const char* name, nb::handle given) const {
-  std::string text = nb::cast<std::string>(nb::repr(given));
-  constexpr std::size_t kLongest = 60;
-  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
-  throw Error(ErrorKind::usage, function_ + ": " + name + " is " + text + ", of type " +
+  throw Error(ErrorKind::usage, function_ + ": " + name + " is " + text_of(given) + ", of type " +
                                     type_text(given) + "\n  hint   help(trireme." + function_ +
                                     ") shows the types");
 }

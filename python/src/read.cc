@@ -17,13 +17,6 @@ namespace {
   throw Error(ErrorKind::usage, message + "\n  hint   " + hint);
 }
 
-std::string text_of(nb::handle given) {
-  std::string text = nb::cast<std::string>(nb::repr(given));
-  constexpr std::size_t kLongest = 60;
-  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
-  return text;
-}
-
 // The integer of an object with __index__: an int, or an integer of NumPy. Empty for others.
 std::optional<nb::object> index_of(nb::handle given) {
   if (!PyIndex_Check(given.ptr())) return std::nullopt;
@@ -87,6 +80,13 @@ std::unordered_map<const ir::Value*, HeldValue*>& held_values() {
 }  // namespace
 
 HeldValue::~HeldValue() { held_values().erase(value.get()); }
+
+std::string text_of(nb::handle given) {
+  std::string text = nb::cast<std::string>(nb::repr(given));
+  constexpr std::size_t kLongest = 60;
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
+}
 
 bool is_sequence(nb::handle given) {
   return PySequence_Check(given.ptr()) == 1 && !PyUnicode_Check(given.ptr()) &&

@@ -50,6 +50,9 @@ bool read(nb::handle given, std::vector<std::int64_t>& value);  // one integer i
 // A Value or a number. `where` is the place of the call.
 bool read(nb::handle given, const SourceLocation& where, std::vector<Operand>& values);
 
+// The repr of an object for error messages, shortened.
+std::string text_of(nb::handle given);
+
 // A list, a tuple or another sequence, but not a text.
 bool is_sequence(nb::handle given);
 bool is_tuple(nb::handle given, std::size_t size);

@@ -20,14 +20,6 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-RefTensor run_on(const RefTensor& x, DType dtype, const Shape& shape,
-                 const std::function<Value(const Value&)>& function) {
-  Program program;
-  const Value y = function(program.input("x", dtype, shape));
-  RefTensors none;
-  return run(program, y, {{"x", x}}, none);
-}
-
 void expect_rejected(const Shape& shape, const std::function<void(const Value&)>& function,
                      const std::string& message, DType dtype = f32) {
   Program program;

@@ -22,14 +22,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-RefTensor run_on(const RefTensor& x, DType dtype, const Shape& shape,
-                 const std::function<Value(const Value&)>& function) {
-  Program program;
-  const Value y = function(program.input("x", dtype, shape));
-  RefTensors none;
-  return run(program, y, {{"x", x}}, none);
-}
-
 RefTensor made(const std::function<Value(const Program&)>& function) {
   Program program;
   const Value y = function(program);

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -45,6 +46,15 @@ inline ops::RefTensor run(const Program& program, const Value& wanted,
                           const ops::RefTensors& inputs, ops::RefTensors& parameters,
                           bool training = false) {
   return ops::evaluate(program.ir(), inputs, parameters, {wanted.get()}, {.training = training})[0];
+}
+
+// Returns the result of a function of one input.
+inline ops::RefTensor run_on(const ops::RefTensor& x, DType dtype, const Shape& shape,
+                             const std::function<Value(const Value&)>& function) {
+  Program program;
+  const Value y = function(program.input("x", dtype, shape));
+  ops::RefTensors none;
+  return run(program, y, {{"x", x}}, none);
 }
 
 // Returns the message of the Error(usage) that `f` throws.
