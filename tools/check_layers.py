@@ -45,7 +45,7 @@ FLOORS = [
 ]
 
 # Folders of a room, lowest first: a folder includes itself and lower ones.
-FOLDER_ORDER = {"session": ["run", "metrics", "model", "train", "job"]}
+FOLDER_ORDER = {"session": ["run", "immediate", "metrics", "model", "train", "job"]}
 
 # Rooms that are no part of the library: most of what they can is in no public header, so their
 # measuring programs include them.
@@ -62,7 +62,7 @@ PUBLIC_HEADERS = {
     "c": "inference", "data": "data", "image": "data", "known_data": "data", "readers": "data", "sequence_metrics": "data", "text": "data",
     "text_data": "data",
     "inference": "inference",
-    "callback": "session", "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "metrics": "session", "precision": "session", "saved_model": "session", "session": "session",
+    "array": "session", "callback": "session", "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "metrics": "session", "precision": "session", "saved_model": "session", "session": "session",
     "trainer": "session", "trireme": "session",
     "distributed": "distributed", "exported_table": "distributed",
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -53,6 +54,11 @@ class TRIREME_API Operand {
       : value_(value), where_(where) {}
   Operand(double number, SourceLocation where = SourceLocation::current())  // NOLINT
       : is_number_(true), number_(number), where_(where) {}
+  // Of what converts to a Value, such as an Array.
+  template <std::convertible_to<Value> T>
+    requires(!std::same_as<T, Value> && !std::convertible_to<T, double>)
+  Operand(const T& value, SourceLocation where = SourceLocation::current())  // NOLINT
+      : Operand(static_cast<Value>(value), where) {}
 
   bool is_number() const { return is_number_; }
   Value value() const { return value_; }

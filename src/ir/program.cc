@@ -186,6 +186,7 @@ Value* Program::add_argument(Block& block, std::string new_name, Type type) {
 Value* Program::add_parameter(std::string new_name, Type type, const Initializer& initializer,
                               bool trainable, Location location,
                               const ParameterSettings& settings) {
+  if (!no_parameters.empty()) fail_usage("parameter " + new_name + ": " + no_parameters);
   check(settings);
   check_declaration(new_name, "parameter", type);
   if (!is_constant(type.shape)) {

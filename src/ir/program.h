@@ -113,6 +113,8 @@ class Program : public std::enable_shared_from_this<Program> {
   // The sets of updates of optimizers, in the order of their calls. Not part of the text: a parsed
   // Program has none. Its Values are of this Program, and valid until a transform rewrites it.
   std::vector<UpdateSet> updates;
+  // Why the Program may have no parameters, with a hint; empty: it may.
+  std::string no_parameters;
   const OpSet& op_set() const { return *op_set_; }
   Block& main() { return main_; }
   const Block& main() const { return main_; }
