@@ -38,7 +38,7 @@ def main() -> None:
     quick = "--quick" in sys.argv
     program = tr.Program("gan")
     image = program.input("image", tr.f32, ("batch", 1, 28, 28))
-    noise = tr.random_normal(program, ("batch", NOISE))  # new numbers in every run
+    noise = tr.random_normal(("batch", NOISE), program=program)  # new numbers in every run
     fake = generate(program, noise)
     on_real, on_fake = discriminate(program, image), discriminate(program, fake)
 

@@ -8,9 +8,10 @@
 //   auto [loss, gradients] = value_and_grad([&](const Array& w) { return mean(w * x); })(y);
 //
 // Functions of Values take Arrays and record their ops. These are compiled and run when an element
-// is needed: by tensor(), item(), eval() or printing, and at the end of grad(). One run computes all
-// Arrays that still exist. Compiled code is kept by the structure of the ops, so a loop compiles its
-// body once; a number that differs from call to call is compiled once more, as an input.
+// is needed: by tensor(), item(), eval() or printing, and at the end of grad(). One run computes
+// all Arrays that still exist. Compiled code is kept by the structure of the ops, so a loop
+// compiles its body once; a number that differs from call to call is compiled once more, as an
+// input.
 //
 // A function returns a Value, which is valid until the next run: keep results as `Array`, not as
 // `auto`. Layers with parameters are an error: they need a Program.
@@ -162,9 +163,9 @@ auto grad(F f, SourceLocation where = SourceLocation::current()) {
 
 // A function that is recorded once for each list of dtypes and shapes of its arguments, and then
 // only run. Whatever else the function uses keeps the value of the recording. While it is recorded,
-// reading elements of an Array that depends on the arguments is an error: use where(), if_else() and
-// while_loop(). Inside of value_and_gradients() and of another Jit, the function is called directly.
-// One thread at a time may use a Jit.
+// reading elements of an Array that depends on the arguments is an error: use where(), if_else()
+// and while_loop(). Inside of value_and_gradients() and of another Jit, the function is called
+// directly. One thread at a time may use a Jit.
 class TRIREME_API Jit {
  public:
   explicit Jit(ArraysFunction f);

@@ -98,6 +98,12 @@ class Call {
       const data::Dataset* dataset = nullptr;
       if (!nb::try_cast(required(name), dataset, false)) fail_type(name, required(name));
       return *dataset;
+    } else if constexpr (std::is_same_v<T, Program>) {
+      const nb::object given = find(name);
+      if (!given.is_valid()) return array_program();
+      Program program("");
+      if (!read(given, program)) fail_type(name, given);
+      return program;
     } else {
       T value = fresh<T>();
       if (!read(required(name), value)) fail_type(name, required(name));

@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
   add_errors(m);
   add_arrays(m);
   add_program(m);
+  add_immediate(m);
   add_functions(m);
   add_steps(m);
   add_data(m);

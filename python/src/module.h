@@ -11,6 +11,7 @@ namespace nb = nanobind;
 void add_errors(nb::module_& m);
 void add_arrays(nb::module_& m);
 void add_program(nb::module_& m);
+void add_immediate(nb::module_& m);
 void add_functions(nb::module_& m);
 void add_steps(nb::module_& m);
 void add_data(nb::module_& m);

@@ -9,6 +9,7 @@
 
 #include "arguments.h"
 #include "location.h"
+#include "methods.h"
 #include "module.h"
 #include "trireme/error.h"
 #include "trireme/functions.h"
@@ -38,7 +39,7 @@ nb::object apply(const char* op, nb::handle a, nb::handle b) {
 void add_operator(nb::class_<HeldValue>& type, const char* method, const char* swapped,
                   const char* op) {
   const auto signature = [](const char* name) {
-    return "def " + std::string(name) + "(self, other: Value | float, /) -> Value";
+    return "def " + std::string(name) + "(self, other: Value | float, /) -> Self";
   };
   if (method != nullptr) {
     type.def(
@@ -54,7 +55,7 @@ void add_operator(nb::class_<HeldValue>& type, const char* method, const char* s
 
 [[noreturn]] void fail_truth(const HeldValue& held) {
   throw Error(ErrorKind::usage,
-              held.value.str() +
+              held.value().str() +
                   " has no truth value: it is computed when a Session runs the Program\n"
                   "  hint   use trireme.where(condition, a, b) or trireme.cond()");
 }
@@ -62,25 +63,30 @@ void add_operator(nb::class_<HeldValue>& type, const char* method, const char* s
 void add_value(nb::module_& m) {
   nb::class_<HeldValue> type(m, "Value",
                              "A value of a Program: an input, a parameter or a result.");
-  type.def_prop_ro("dtype", [](const HeldValue& held) { return held.value.dtype(); })
+  type.def_prop_ro("dtype", [](const HeldValue& held) { return held.value().dtype(); })
       .def_prop_ro(
-          "shape", [](const HeldValue& held) { return nb::tuple(to_python(held.value.shape())); },
+          "shape", [](const HeldValue& held) { return nb::tuple(to_python(held.value().shape())); },
           nb::sig("def shape(self) -> tuple[int | str, ...]"))
-      .def_prop_ro("ndim", [](const HeldValue& held) { return held.value.rank(); })
-      .def_prop_ro("name", [](const HeldValue& held) { return held.value.name(); })
-      .def_prop_ro("program",
-                   [](const HeldValue& held) { return Program(held.program.shared_ir()); })
-      .def("__repr__", [](const HeldValue& held) { return held.value.str(); })
+      .def_prop_ro("ndim", [](const HeldValue& held) { return held.value().rank(); })
+      .def_prop_ro("name", [](const HeldValue& held) { return held.value().name(); })
+      .def_prop_ro("program", [](const HeldValue& held) { return held.program(); })
+      .def("__repr__", [](const HeldValue& held) { return held.value().str(); })
       .def("__hash__",
-           [](const HeldValue& held) { return std::hash<const void*>()(held.value.get()); })
+           [](const HeldValue& held) { return std::hash<const void*>()(held.value().get()); })
+      .def(
+          "__getitem__", [](nb::handle self, nb::handle items) { return index_of(self, items); },
+          nb::arg("items").none(), nb::sig("def __getitem__(self, items: Any, /) -> Self"),
+          "The part that indices select, as in NumPy: integers, ranges, None, ..., and one Value "
+          "of "
+          "integers.")
       .def("__bool__", [](const HeldValue& held) -> bool { fail_truth(held); })
       .def(
           "__neg__",
           [](const HeldValue& held) {
             const SourceLocation where = caller();
-            return to_python(emit("neg", {Operand(held.value, where)}, {}, where)[0]);
+            return to_python(emit("neg", {Operand(held.value(), where)}, {}, where)[0]);
           },
-          nb::sig("def __neg__(self) -> Value"));
+          nb::sig("def __neg__(self) -> Self"));
   add_operator(type, "__add__", "__radd__", "add");
   add_operator(type, "__sub__", "__rsub__", "sub");
   add_operator(type, "__mul__", "__rmul__", "mul");
@@ -92,7 +98,8 @@ void add_value(nb::module_& m) {
   add_operator(type, nullptr, "__ge__", "less_equal");
   add_operator(type, "__eq__", nullptr, "equal");
   add_operator(type, "__ne__", nullptr, "not_equal");
-  add_operator(type, "__matmul__", nullptr, "matmul");
+  add_operator(type, "__mod__", "__rmod__", "floor_mod");
+  add_methods(type);
 }
 
 // A scope as a context manager.

@@ -5,6 +5,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "arguments.h"
+#include "arrays.h"
 #include "location.h"
 #include "trireme/error.h"
 #include "values.h"
@@ -79,7 +81,9 @@ std::unordered_map<const ir::Value*, HeldValue*>& held_values() {
 
 }  // namespace
 
-HeldValue::~HeldValue() { held_values().erase(value.get()); }
+HeldValue::~HeldValue() {
+  if (value_) held_values().erase(value_.get());
+}
 
 std::string text_of(nb::handle given) {
   std::string text = nb::cast<std::string>(nb::repr(given));
@@ -214,8 +218,12 @@ bool read(nb::handle given, Shape& value) {
 
 bool read(nb::handle given, Value& value) {
   const HeldValue* held = nullptr;
-  if (!read_cast(given, held) || held == nullptr) return false;
-  value = held->value;
+  if (!read_cast(given, held) || held == nullptr) {
+    if (type_text(given) != "ndarray") return false;
+    value = Array(tensor_of(given).clone()).value();
+    return true;
+  }
+  value = held->value();
   return true;
 }
 
@@ -331,6 +339,7 @@ void fail_word(const std::string& given, const std::vector<std::string>& words) 
 
 nb::object to_python(const Value& value) {
   if (!value) return nb::none();
+  if (is_array(value)) return to_python(Array(value));
   const auto found = held_values().find(value.get());
   if (found != held_values().end()) {
     nb::object existing = nb::find(found->second);
@@ -339,6 +348,10 @@ nb::object to_python(const Value& value) {
   auto* made = new HeldValue(value);
   held_values()[value.get()] = made;
   return nb::cast(made, nb::rv_policy::take_ownership);
+}
+
+nb::object to_python(Array array) {
+  return nb::cast(new HeldArray(std::move(array)), nb::rv_policy::take_ownership);
 }
 
 nb::object to_python(const std::vector<Value>& values) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "trireme/array.h"
 #include "trireme/attention.h"
 #include "trireme/convolution.h"
 #include "trireme/data.h"
@@ -57,7 +58,8 @@ std::string text_of(nb::handle given);
 bool is_sequence(nb::handle given);
 bool is_tuple(nb::handle given, std::size_t size);
 
-nb::object to_python(const Value& value);
+nb::object to_python(const Value& value);  // an Array, if it belongs to the Program of Arrays
+nb::object to_python(Array array);
 nb::object to_python(const std::vector<Value>& values);
 nb::object to_python(const Dim& dim);
 nb::object to_python(const Shape& shape);

@@ -9,11 +9,12 @@
     model.fit(images, labels, epochs=2)
 """
 
-from trireme import (callbacks, data, datasets, errors, io, losses, metrics, nn, ops, optim,
-                     schedules, sequence)
+from trireme import (arrays, callbacks, data, datasets, errors, io, losses, metrics, nn, ops,
+                     optim, random, schedules, sequence)
 from trireme._core import (DType, Program, Session, Trainer, Value, bf16, boolean, f16, f32, f64,
                            i32, i64, minimize, u8)
 from trireme._made.ops import *  # noqa: F403
+from trireme.arrays import *  # type: ignore[assignment]  # noqa: F403
 from trireme.data import Dataset
 from trireme.errors import Error
 from trireme.inputs import Input
@@ -25,4 +26,4 @@ __all__ = ["DType", "Dataset", "Error", "History", "Input", "Model", "Program", 
            "Session", "Trainer", "Value", "bf16", "boolean", "callbacks", "data", "datasets",
            "errors", "f16", "f32", "f64", "i32", "i64", "io", "load_model", "losses", "metrics",
            "minimize", "nn", "ops", "optim", "save_model", "schedules", "sequence", "u8"]
-__all__ += ops.__all__
+__all__ += ["random", *ops.__all__, *arrays.__all__]

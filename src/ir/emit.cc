@@ -59,8 +59,12 @@ class Emitter {
                   "it was declared but never given a value");
       }
       if (!values_[i] || values_[i]->program == &builder_.program()) continue;
-      fail_emit("operand " + ir::operand_name(def_, i) + " belongs to another Program",
-                "build the whole network from values of one Program");
+      const bool array = !values_[i]->program->no_parameters.empty();
+      fail_emit("operand " + ir::operand_name(def_, i) +
+                    (array ? " is an Array, and this Program has inputs instead"
+                           : " belongs to another Program"),
+                array ? "add an input, and feed the array to it"
+                      : "build the whole network from values of one Program");
     }
   }
 

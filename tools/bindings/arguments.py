@@ -48,6 +48,8 @@ def _argument(member, scope, types, only_keyword, path):
     hint = types.argument(member.type, scope)
     if hint is None:
         return None
+    if hint == "Program":
+        return Argument("program", hint, "None", "Default: that of Arrays.", True, path, member.type)
     default = None
     doc = member.doc
     if not member.required and member.default is not None:

@@ -1,5 +1,6 @@
 """Writes the Python modules."""
 
+import re
 import textwrap
 
 from arguments import literal, python_name
@@ -20,10 +21,12 @@ Made from the public headers by tools/bindings; do not edit."""
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 from trireme._core import (Dataset, DType, Initializer, Metric, Optimizer, Program, Schedule, Step,
                            Value, call)
+{records}
+V = TypeVar("V", bound=Value)  # a Value of a Program, or an Array
 '''
 
 
@@ -63,7 +66,17 @@ def signature_parts(arguments, alias):
     return parts
 
 
+def with_arrays(arguments, result):
+    """Hints by which a function of Arrays returns Arrays."""
+    if any(re.search(r"\bValue\b", a.hint) for a in arguments):
+        for argument in arguments:
+            argument.hint = re.sub(r"\bValue\b", "V", argument.hint)
+        result = re.sub(r"\bValue\b", "V", result)
+    return result
+
+
 def function_text(name, key, doc, arguments, result):
+    result = with_arrays(arguments, result)
     head = f"def {name}({{}}) -> {result}:"
     alias = any(a.name == "learning_rate" for a in arguments)
     if alias:  # not given, so that `lr` may be given instead
@@ -101,10 +114,9 @@ def records(types):
 
 
 def module(doc, functions, types, names_of_functions):
-    text = HEADER.format(doc=doc)
     names = sorted(name.split("::")[-1] for name in types.records)
-    if names:
-        text += f"from trireme._made.records import {', '.join(names)}\n"
+    records = f"from trireme._made.records import {', '.join(names)}\n" if names else ""
+    text = HEADER.format(doc=doc, records=records)
     listed = ", ".join(f'"{name}"' for name in sorted(names_of_functions))
     text += "\n__all__ = [\n" + wrapped(listed, 4) + "\n]\n"
     return text + "".join(functions)
