@@ -13,8 +13,8 @@
 // compiles its body once; a number that differs from call to call is compiled once more, as an
 // input.
 //
-// A function returns a Value, which is valid until the next run: keep results as `Array`, not as
-// `auto`. Layers with parameters are an error: they need a Program.
+// A function returns a Value, which is valid until the run after the next: keep results as `Array`,
+// not as `auto`. Layers with parameters are an error: they need a Program.
 
 #include <array>
 #include <cstddef>
@@ -93,9 +93,21 @@ TRIREME_API void set_array_seed(std::uint64_t seed);
 // Array x = random_normal(array_program(), {.shape = {3, 4}});
 TRIREME_API Program array_program();
 
-// Whether a Value is recorded by the Program of Arrays, and belongs to its main block or a nested
-// one.
+// Whether a Value is recorded by the Program of Arrays, and an Array can be made of it.
 TRIREME_API bool is_array(const Value& value);
+
+// While it lives, runs leave the recording as it is, so that all its Values stay valid. For code
+// that keeps Values while it calls functions of others.
+class TRIREME_API KeepRecording {
+ public:
+  KeepRecording();
+  ~KeepRecording();
+  KeepRecording(const KeepRecording&) = delete;
+  KeepRecording& operator=(const KeepRecording&) = delete;
+
+ private:
+  std::shared_ptr<void> trace_;
+};
 
 // How often this thread has compiled for Arrays, and how often it ran.
 struct ArrayStatistics {

@@ -90,6 +90,7 @@ void add_functions(nb::module_& m) {
         if (found == functions().end()) {
           throw Error(ErrorKind::internal, "trireme has no function " + name);
         }
+        const KeepRecording kept;  // functions of the user may read Arrays meanwhile
         return found->second(Call(name, std::move(arguments), caller()));
       },
       nb::arg("function"), nb::arg("arguments"),

@@ -57,9 +57,11 @@ nb::dlpack::dtype array_dtype(DType dtype) {
   return make(Code::Float);
 }
 
-// Keeps a Python object. The thread that drops it last may not hold the interpreter lock.
+// Keeps a Python object. The thread that drops it last may not hold the interpreter lock, and may
+// outlive the interpreter, as the thread's Arrays do.
 std::shared_ptr<const void> keep(Array array) {
   return std::shared_ptr<const void>(new Array(std::move(array)), [](const void* kept) {
+    if (Py_IsInitialized() == 0) return;
     const nb::gil_scoped_acquire lock;
     delete static_cast<const Array*>(kept);
   });

@@ -201,20 +201,11 @@ void add_conversions(nb::class_<HeldArray, HeldValue>& type) {
           nb::sig("def __index__(self) -> int"))
       .def("__bool__",
            [](const HeldArray& held) { return nb::cast<bool>(nb::bool_(single(held))); })
-      .def("__len__",
-           [](const HeldArray& held) {
-             const auto shape = held.array.shape();
-             if (shape.empty()) throw nb::type_error("an Array without axes has no length");
-             return static_cast<std::size_t>(shape[0]);
-           })
-      .def(
-          "__iter__",
-          [](nb::handle self) {
-            nb::list rows;
-            for (std::size_t i = 0; i < nb::len(self); ++i) rows.append(self[i]);
-            return nb::iter(rows);
-          },
-          nb::sig("def __iter__(self) -> Iterator[Self]"));
+      .def("__len__", [](const HeldArray& held) {
+        const auto shape = held.array.shape();
+        if (shape.empty()) throw nb::type_error("an Array without axes has no length");
+        return static_cast<std::size_t>(shape[0]);
+      });
 }
 
 }  // namespace

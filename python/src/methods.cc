@@ -69,6 +69,7 @@ Value product(const Value& a, const Value& b, const SourceLocation& where) {
 }
 
 nb::object multiply(nb::handle a, nb::handle b) {
+  const KeepRecording kept;
   Value left, right;
   if (!read(a, left) || !read(b, right)) return nb::borrow(Py_NotImplemented);
   return to_python(product(left, right, caller()));
@@ -81,6 +82,7 @@ nb::object one_or_all(const nb::args& given) {
 }
 
 nb::object reshaped(nb::handle self, const nb::args& sizes) {
+  const KeepRecording kept;
   Value x;
   Shape shape;
   if (!read(self, x) || !read(one_or_all(sizes), shape)) {
@@ -90,6 +92,7 @@ nb::object reshaped(nb::handle self, const nb::args& sizes) {
 }
 
 nb::object transposed(nb::handle self, const nb::args& axes) {
+  const KeepRecording kept;
   Value x;
   std::vector<std::int64_t> permutation;
   if (!read(self, x) || (axes.size() > 0 && !read(one_or_all(axes), permutation))) {
@@ -99,6 +102,19 @@ nb::object transposed(nb::handle self, const nb::args& axes) {
     for (int axis = x.rank(); axis > 0; --axis) permutation.push_back(axis - 1);
   }
   return to_python(transpose(x, TransposeAttrs{.permutation = permutation}, caller()));
+}
+
+// Without it, Python would ask for x[0], x[1] ... without an end.
+nb::iterator rows_of(nb::handle self) {
+  Value x;
+  if (!read(self, x) || x.rank() == 0 || !x.dim(0).is_constant()) {
+    throw Error(ErrorKind::usage, "iteration over " + text_of(self) +
+                                      ", whose number of rows is not known\n  hint   use scan(), "
+                                      "or functions of whole Values");
+  }
+  nb::list rows;
+  for (std::int64_t i = 0; i < x.dim(0).constant(); ++i) rows.append(self[nb::int_(i)]);
+  return nb::iter(rows);
 }
 
 struct Method {
@@ -127,6 +143,7 @@ constexpr Method kMethods[] = {
 }  // namespace
 
 nb::object index_of(nb::handle self, nb::handle items) {
+  const KeepRecording kept;
   Value x;
   if (!read(self, x)) throw Error(ErrorKind::usage, "index: " + text_of(self) + " is no Value");
   std::vector<IndexItem> list;
@@ -151,7 +168,8 @@ void add_methods(nb::class_<HeldValue>& type) {
         },
         nb::sig(signature.c_str()));
   }
-  type.def("reshape", reshaped, nb::sig("def reshape(self, *shape: Any) -> Self"),
+  type.def("__iter__", rows_of, nb::sig("def __iter__(self) -> Iterator[Self]"))
+      .def("reshape", reshaped, nb::sig("def reshape(self, *shape: Any) -> Self"),
            "The same elements in another shape; one size may be -1.")
       .def("transpose", transposed, nb::sig("def transpose(self, *axes: Any) -> Self"),
            "The axes in another order; without arguments, in the opposite one.")

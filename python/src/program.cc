@@ -28,6 +28,7 @@ std::vector<Operand> operands_of(nb::handle a, nb::handle b) {
 }
 
 nb::object apply(const char* op, nb::handle a, nb::handle b) {
+  const KeepRecording kept;
   const std::vector<Operand> operands = operands_of(a, b);
   // Python then tries the operator of the other object, and raises TypeError if it has none.
   if (operands.empty()) return nb::borrow(Py_NotImplemented);

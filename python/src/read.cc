@@ -93,8 +93,9 @@ std::string text_of(nb::handle given) {
 }
 
 bool is_sequence(nb::handle given) {
-  return PySequence_Check(given.ptr()) == 1 && !PyUnicode_Check(given.ptr()) &&
-         !PyBytes_Check(given.ptr()) && !PyDict_Check(given.ptr());
+  const HeldValue* held = nullptr;  // has indices, but is one object
+  return PySequence_Check(given.ptr()) == 1 && !read_cast(given, held) &&
+         !PyUnicode_Check(given.ptr()) && !PyBytes_Check(given.ptr()) && !PyDict_Check(given.ptr());
 }
 
 bool is_tuple(nb::handle given, std::size_t size) {

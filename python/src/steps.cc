@@ -34,6 +34,7 @@ nb::object state(nn::Step& step, const nb::kwargs& given) {
 }
 
 nb::object run_rnn(const nb::object& function, const nb::kwargs& given) {
+  const KeepRecording kept;
   nn::RnnOptions options;
   const Call call("nn.rnn", given, caller());
   call.set("reverse", options.reverse);

@@ -30,7 +30,8 @@ class World:
             make("mask", tr.boolean, ("batch", 4)), make("scalar", tr.f32, ()),
             make("empty", tr.f32, (0, 4)), make("half", tr.f16, ("batch", 4)),
             make("words", tr.f32, ("batch", 5), levels=1), make("square", tr.f32, (3, 3)),
-            tr.Program("other").input("x", tr.f32, ("batch", 4))]
+            tr.Program("other").input("x", tr.f32, ("batch", 4)),
+            tr.ones((2, 4)), tr.arange(3), tr.zeros((0, 4)) + 1, tr.array(math.nan)]
 
     def argument(self, depth=0):
         choose = self.choose

@@ -65,6 +65,14 @@ class Arrays(unittest.TestCase):
             with self.subTest(wrong=wrong), self.assertRaises(tr.Error):
                 x[wrong].eval()
 
+    def test_values_of_programs_have_indices_too(self):
+        program = tr.Program()
+        x = program.input("x", tr.f32, ("batch", 3))
+        self.assertEqual(x[:, 1:].shape, ("batch", 2))
+        with self.assertRaises(tr.Error):
+            list(x)
+        self.assertEqual(len(list(x.T)), 3)
+
     def test_memory_is_shared_where_the_name_says_so(self):
         numbers = np.arange(4, dtype=np.float32)
         address = numbers.__array_interface__["data"][0]

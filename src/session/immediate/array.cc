@@ -17,6 +17,10 @@ using immediate::Trace;
 std::shared_ptr<ArrayNode> node_of(const Value& value) {
   if (!value) fail_usage("an Array of an empty Value");
   Trace& trace = recorder().current();
+  const auto& last = recorder().last;
+  if (last != nullptr && value.get()->program == &last->program() && !last->is_tracing()) {
+    return last->compute_late(value);
+  }
   if (value.get()->program != &trace.program()) {
     const std::string name = value.get()->program->name;
     fail_usage(name == trace.program().name
@@ -98,9 +102,24 @@ void set_array_seed(std::uint64_t seed) {
 Program array_program() { return Program(recorder().current().handle().shared_ir()); }
 
 bool is_array(const Value& value) {
-  const auto& stack = recorder().stack;
-  return value && !stack.empty() && value.get()->program == &stack.back()->program();
+  const immediate::Recorder& here = recorder();
+  const auto records = [&](const std::shared_ptr<Trace>& trace) {
+    return value.get()->program == &trace->program();
+  };
+  if (!value) return false;
+  if (!here.stack.empty() && records(here.stack.back())) return true;
+  return here.last != nullptr && !here.last->is_tracing() && records(here.last);
 }
+
+KeepRecording::KeepRecording() {
+  Trace& long_one = recorder().current();
+  recorder().run_if_long(long_one);
+  Trace& trace = recorder().current();
+  ++trace.kept;
+  trace_ = trace.shared_from_this();
+}
+
+KeepRecording::~KeepRecording() { --static_cast<Trace*>(trace_.get())->kept; }
 
 ArrayStatistics array_statistics() {
   const immediate::Engine& engine = recorder().engine;

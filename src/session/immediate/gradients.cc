@@ -11,19 +11,6 @@ namespace trireme {
 namespace {
 
 using immediate::recorder;
-using immediate::Trace;
-
-// While it lives, runs leave the recording as it is.
-class KeepGuard {
- public:
-  explicit KeepGuard(Trace& trace) : trace_(trace.shared_from_this()) { ++trace_->kept; }
-  ~KeepGuard() { --trace_->kept; }
-  KeepGuard(const KeepGuard&) = delete;
-  KeepGuard& operator=(const KeepGuard&) = delete;
-
- private:
-  std::shared_ptr<Trace> trace_;
-};
 
 // A value of its own for an argument, so that what else is made of the same Array counts as
 // constant. It is made of the argument's value, which an outer call may differentiate.
@@ -37,11 +24,10 @@ Array own(const Array& argument, bool outermost, SourceLocation where) {
 
 ValueAndGradients value_and_gradients(const ArrayFunction& f, const std::vector<Array>& arguments,
                                       SourceLocation where) {
-  Trace& trace = recorder().current();
-  const bool outermost = !trace.inlines();
+  const bool outermost = !recorder().current().inlines();
   ValueAndGradients found;
   {
-    const KeepGuard guard(trace);
+    const KeepRecording kept;
     std::vector<Array> own_arguments;
     for (const Array& argument : arguments)
       own_arguments.push_back(own(argument, outermost, where));

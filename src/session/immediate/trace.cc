@@ -122,6 +122,13 @@ void Trace::compute_all() {
   }
 }
 
+Node Trace::compute_late(const Value& value) {
+  if (!is_main(value, program())) fail_usage("this Value belongs to a function of control flow");
+  Node node = record(value);
+  run({node});
+  return node;
+}
+
 Recorder& recorder() {
   static thread_local Recorder made;
   return made;

@@ -61,6 +61,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
   // is over.
   void compute(const Node& wanted);
   void compute_all();
+  // A computed node for a value of a recording that is over.
+  Node compute_late(const Value& value);
 
   // Tensors of the inputs, by index. Empty Tensors for arguments.
   const std::vector<Tensor>& tensors() const { return tensors_; }
