@@ -161,7 +161,14 @@ std::string description(const HeldArray& held) {
   return text + ")\n" + tensor.str();
 }
 
-nb::object single(const HeldArray& held) { return read_only(held).attr("item")(); }
+nb::object single(const HeldArray& held) {
+  if (const std::int64_t elements = held.array.elements(); elements != 1) {
+    throw Error(ErrorKind::usage, "an Array of " + std::to_string(elements) +
+                                      " elements is not one number\n  hint   use any(), all() or "
+                                      "an index");
+  }
+  return read_only(held).attr("item")();
+}
 
 void add_conversions(nb::class_<HeldArray, HeldValue>& type) {
   type.def("numpy", read_only, nb::sig("def numpy(self) -> NDArray[Any]"),

@@ -85,8 +85,22 @@ HeldValue::~HeldValue() {
   if (value_) held_values().erase(value_.get());
 }
 
+// The repr of an Array would compute it.
+std::string whole_text_of(nb::handle given) {
+  const HeldValue* held = nullptr;
+  if (read_cast(given, held) && held != nullptr) return type_text(given);
+  if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) {
+    return nb::cast<std::string>(nb::repr(given));
+  }
+  std::string text;
+  for (const nb::handle element : given) {
+    text += (text.empty() ? "" : ", ") + text_of(element);
+  }
+  return nb::isinstance<nb::list>(given) ? "[" + text + "]" : "(" + text + ")";
+}
+
 std::string text_of(nb::handle given) {
-  std::string text = nb::cast<std::string>(nb::repr(given));
+  std::string text = whole_text_of(given);
   constexpr std::size_t kLongest = 60;
   if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
   return text;
