@@ -99,8 +99,9 @@ void Trace::run(const std::vector<Node>& nodes) {
 }
 
 void Trace::compute(const Node& wanted) {
-  if (kept > 0) run({wanted});
-  else compute_all();
+  if (kept > 0) return run({wanted});
+  compute_all();
+  if (wanted->failure != nullptr) std::rethrow_exception(wanted->failure);
 }
 
 void Trace::compute_all() {
@@ -112,13 +113,18 @@ void Trace::compute_all() {
   here.last = self;
   if (nodes.empty()) return;
   try {
-    run(nodes);
-  } catch (const std::exception& error) {
-    for (const Node& node : nodes) {
-      node->failure = error.what();
+    return run(nodes);
+  } catch (const std::exception&) {
+    // Which ones fail?
+  }
+  for (const Node& node : nodes) {
+    try {
+      run({node});
+    } catch (const std::exception&) {
+      node->failure = std::current_exception();
+      node->value = Value();
       node->trace = nullptr;
     }
-    throw;
   }
 }
 
@@ -143,9 +149,7 @@ std::uint64_t Recorder::next_seed() { return seed_of_run(seed, seeds++); }
 
 Value Recorder::value_of(const Node& node) {
   if (node->computed) return current().leaf(node);
-  if (!node->failure.empty()) {
-    fail_usage("this Array could not be computed: " + node->failure);
-  }
+  if (node->failure != nullptr) std::rethrow_exception(node->failure);
   Trace& trace = *node->trace;
   if (trace.thread != std::this_thread::get_id()) {
     fail_usage(
@@ -164,13 +168,9 @@ Value Recorder::value_of(const Node& node) {
     above.push_back(std::move(stack.back()));
     stack.pop_back();
   }
-  try {
-    trace.compute_all();
-  } catch (...) {
-    stack.insert(stack.end(), above.rbegin(), above.rend());
-    throw;
-  }
+  trace.compute_all();
   stack.insert(stack.end(), above.rbegin(), above.rend());
+  if (node->failure != nullptr) std::rethrow_exception(node->failure);
   return current().leaf(node);
 }
 

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
-#include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -26,7 +26,7 @@ struct ArrayNode {
   Tensor tensor;                            // if computed
   std::shared_ptr<immediate::Trace> trace;  // until then: where it is recorded
   Value value;                              // in this trace
-  std::string failure;                      // why it cannot be computed any more
+  std::exception_ptr failure;               // why it cannot be computed any more
 
   static std::shared_ptr<ArrayNode> of(Tensor tensor);
 };
@@ -57,9 +57,10 @@ class Trace : public std::enable_shared_from_this<Trace> {
   // A node for a value of this trace.
   Node record(const Value& value);
 
-  // Computes these nodes, or all that still exist if the recording is not kept. Then the recording
-  // is over.
+  // Computes a node, or all that still exist if the recording is not kept. Then the recording is
+  // over. Rethrows the failure of the node.
   void compute(const Node& wanted);
+  // Nodes that fail have a failure.
   void compute_all();
   // A computed node for a value of a recording that is over.
   Node compute_late(const Value& value);
