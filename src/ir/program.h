@@ -15,6 +15,7 @@
 
 #include "base/attributes.h"
 #include "ir/op_def.h"
+#include "ir/torch.h"
 #include "ir/type.h"
 #include "trireme/program.h"
 
@@ -113,6 +114,7 @@ class Program : public std::enable_shared_from_this<Program> {
   // The sets of updates of optimizers, in the order of their calls. Not part of the text: a parsed
   // Program has none. Its Values are of this Program, and valid until a transform rewrites it.
   std::vector<UpdateSet> updates;
+  TorchNames torch;  // not part of the text, either
   const OpSet& op_set() const { return *op_set_; }
   Block& main() { return main_; }
   const Block& main() const { return main_; }
