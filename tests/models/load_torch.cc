@@ -27,8 +27,8 @@ Value rows(Program& program, std::int64_t width) {
   return program.input("x", f32, ragged({batch}, {width}));
 }
 
-Value steps(Program& program, const char* name, std::int64_t width) {
-  return program.input(name, f32, {batch, std::string(name) + "_steps", width});
+Value steps(Program& program, const char* name, const char* symbol, std::int64_t width) {
+  return program.input(name, f32, {batch, Dim(symbol), width});
 }
 
 std::vector<Network> recurrent_networks() {
@@ -72,28 +72,28 @@ std::vector<Network> attention_networks() {
   return {
       {"transformer_encoder",
        [=](Program& program) {
-         return nn::transformer_encoder(steps(program, "x", 32),
+         return nn::transformer_encoder(steps(program, "x", "steps", 32),
                                         {.layers = 3, .block = block(true), .name = "encoder"});
        },
        {{"", "encoder"}}},
       {"transformer_encoder_post_norm",
        [=](Program& program) {
-         return nn::transformer_encoder(steps(program, "x", 32),
+         return nn::transformer_encoder(steps(program, "x", "steps", 32),
                                         {.layers = 2, .block = block(false), .name = "encoder"});
        },
        {{"", "encoder"}}},
       {"transformer_decoder",
        [=](Program& program) {
-         const Value x = program.input("x", f32, {batch, "x_steps", 32});
-         return nn::transformer_decoder(x, steps(program, "memory", 32),
+         const Value x = steps(program, "x", "steps", 32);
+         return nn::transformer_decoder(x, steps(program, "memory", "others", 32),
                                         {.layers = 2, .block = block(true), .name = "decoder"});
        },
        {{"", "decoder"}}},
       {"attention_of_other_widths",
        [](Program& program) {
-         const Value key = steps(program, "key", 6);
-         const Value value = program.input("value", f32, {batch, "key_steps", 10});
-         return nn::multi_head_attention(steps(program, "x", 8), key, value,
+         const Value key = steps(program, "key", "others", 6);
+         const Value value = steps(program, "value", "others", 10);
+         return nn::multi_head_attention(steps(program, "x", "steps", 8), key, value,
                                          {.heads = 2, .name = "attention"});
        },
        {{"", "attention"}}},
@@ -118,11 +118,12 @@ std::vector<Network> image_networks() {
        [](Program& program) {
          const Value x = program.input("x", f32, {batch, 4, 11, 11});
          Value y = nn::conv2d(x, {.channels = 8, .kernel = 3, .stride = 2, .groups = 2});
-         y = nn::prelu(nn::group_norm(y, {.groups = 2}), {});
+         y = nn::prelu(nn::group_norm(y, {.groups = 2}), {.per_channel = true});
          y = nn::conv_transpose2d(y, {.channels = 6, .kernel = 3, .stride = 2, .groups = 2});
          y = reshape(y, {.shape = {y.dim(0), 6, 121}});
          y = nn::conv1d(y, {.channels = 5, .kernel = 4});
-         y = nn::conv_transpose1d(nn::instance_norm(y, {}), {.channels = 5, .kernel = 3});
+         y = nn::conv_transpose1d(nn::instance_norm(y, {.affine = true}),
+                                  {.channels = 5, .kernel = 3});
          y = reshape(y, {.shape = {y.dim(0), 1, 5, 10, 12}});
          y = nn::flatten(nn::conv3d(y, {.channels = 2, .kernel = 3}));
          return nn::layer_norm(nn::linear(y, {.units = 7, .bias = false}), {});

@@ -64,11 +64,11 @@ class Block(nn.Module):
         self.count = len(plan)
         for i, (a, b, kernel, step) in enumerate(plan, 1):
             setattr(self, f"conv{i}", nn.Conv2d(a, b, kernel, step, kernel // 2, bias=False))
-            setattr(self, f"bn{i}", nn.BatchNorm2d(b))
+            setattr(self, f"bn{i}", nn.BatchNorm2d(b, momentum=0.9))
         self.downsample = None
         if stride != 1 or inputs != outputs:
             self.downsample = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False),
-                                            nn.BatchNorm2d(outputs))
+                                            nn.BatchNorm2d(outputs, momentum=0.9))
 
     def forward(self, x):
         y = x
@@ -83,7 +83,7 @@ class ResNet(nn.Module):
     def __init__(self, counts, bottleneck, classes):
         super().__init__()
         self.conv1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False)
-        self.bn1 = nn.BatchNorm2d(64)
+        self.bn1 = nn.BatchNorm2d(64, momentum=0.9)
         self.pool = nn.MaxPool2d(3, 2, 1)
         inputs = 64
         for stage, count in enumerate(counts):
@@ -182,28 +182,31 @@ NETWORKS = {
 }
 
 
-def randomize(network):
-    """Numbers that differ from those of a new network: no bias of 0, no variance of 1."""
+def randomize(network, inputs):
+    """No bias of 0 and no scale of 1, as after a training, and running statistics of a batch."""
     with torch.no_grad():
         for name, tensor in network.state_dict().items():
-            if name.endswith("running_var"):
-                tensor.uniform_(0.8, 1.6)
-            elif tensor.is_floating_point() and tensor.dim() == 1:
-                tensor.add_(torch.empty_like(tensor).uniform_(-0.1, 0.1))
+            if name.endswith(("weight", "bias")) and tensor.dim() == 1:
+                tensor.add_(torch.empty_like(tensor).uniform_(-0.3, 0.3))
+        if any(isinstance(module, nn.BatchNorm2d) for module in network.modules()):
+            network.train()(*inputs)
+    return network.eval()
 
 
 def write(name, folder):
     """Writes the state dict and an input. Returns the output of PyTorch."""
     make, sizes = NETWORKS[name]
     torch.manual_seed(sum(name.encode()))
-    network = make().eval()
-    randomize(network)
     inputs = {key: torch.tensor(size) if isinstance(size, list) else torch.randn(size)
               for key, size in sizes.items()}
+    network = randomize(make(), inputs.values())
     write_safetensors(f"{folder}/{name}.weights.safetensors", network.state_dict())
     write_safetensors(f"{folder}/{name}.inputs.safetensors", inputs)
     with torch.no_grad():
-        return network(*inputs.values())
+        output = network(*inputs.values())
+    if output.shape[0] > 1 and float(output.std(0).max()) < 0.05:
+        sys.exit(f"{name}: the outputs do not depend on the input")
+    return output
 
 
 def main():
