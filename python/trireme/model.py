@@ -232,7 +232,7 @@ class Model:
         Raises:
             UsageError: if strict and names do not match; for another shape or dtype
         """
-        return self.session.load_state_dict(tensors, strict=strict, layout=layout,
+        return self.session.load_state_dict(dict(tensors), strict=strict, layout=layout,
                                             modules=modules or {})
 
     def save(self, directory: "str | Path", *, labels: Sequence[str] = ()) -> None:
