@@ -123,6 +123,16 @@ TEST(StateDict, RefusesOtherShapesAndDTypes) {
   }
 }
 
+TEST(StateDict, LoadsNothingIfMemoryIsLimited) {
+  Program program("limited");
+  program.parameter("a", f32, {4}, {.initializer = nn::ones()});
+  program.parameter("b", f32, {1000});
+  Session session(program, {.max_bytes = 400});
+  const StateDict tensors{{"a", counted({4})}, {"b", counted({1000})}};
+  EXPECT_NE(error_of(ErrorKind::data, [&] { load_state_dict(session, tensors); }), "no error");
+  EXPECT_THAT(parameter_of(session, "a"), ElementsAre(1, 1, 1, 1));
+}
+
 TEST(StateDict, ListsAFewNamesOfMany) {
   const SmallNet net;
   Session session(net.program);
@@ -144,12 +154,12 @@ TEST(StateDict, MapsModulesToLayers) {
   Session session(program);
   const StateDict tensors{{"backbone/linear_0.weight", counted({2, 2})},
                           {"backbone/linear_0.bias", counted({2})},
-                          {"backbone/scale", floats({3, 4})},
+                          {"backbone.scale", floats({3, 4})},
                           {"out.weight", counted({2, 3})},
                           {"out.bias", counted({3})}};
   load_state_dict(session, tensors,
                   {.modules = {{"backbone", "encoder"}, {"out", "encoder/head"}}});
-  EXPECT_THAT(parameter_of(session, "encoder/scale"), ElementsAre(3, 4));
+  EXPECT_THAT(parameter_of(session, "encoder.scale"), ElementsAre(3, 4));
   EXPECT_THAT(parameter_of(session, "encoder/head.bias"), ElementsAre(0, 1, 2));
   // The same names as PyTorch would write them, of one layer.
   const StateDict in_torch{{"linear_0.weight", counted({2, 2})},
@@ -158,7 +168,7 @@ TEST(StateDict, MapsModulesToLayers) {
                            {"head.weight", counted({3, 2})},
                            {"head.bias", counted({3})}};
   load_state_dict(session, in_torch, {.layout = Layout::torch, .modules = {{"", "encoder"}}});
-  EXPECT_THAT(parameter_of(session, "encoder/scale"), ElementsAre(5, 6));
+  EXPECT_THAT(parameter_of(session, "encoder.scale"), ElementsAre(5, 6));
   EXPECT_THAT(parameter_of(session, "encoder/head.weight"), ElementsAre(0, 2, 4, 1, 3, 5));
 
   EXPECT_THAT(error_of(ErrorKind::usage,
@@ -257,7 +267,7 @@ TEST(TorchLayout, SplitsTheProjectionsOfAttention) {
   EXPECT_THAT(parameter_of(session, "mha/out.weight"), ElementsAre(0, 2, 1, 3));
 }
 
-// The error of an empty StateDict lists the names that PyTorch has.
+// The report for an empty StateDict has the names of PyTorch.
 TEST(TorchLayout, HasTheNamesOfTransformersAndOfTorchvision) {
   const auto missing = [](const Program& program, const std::string& layer) {
     Session session(program);
