@@ -114,6 +114,26 @@ std::vector<Network> image_networks() {
          return models::resnet(x, {.depth = 50, .stride_in_3x3 = true, .classes = 10});
        },
        {{"", "resnet_0"}}},
+      {"vgg11",
+       [](Program& program) {
+         const Value x = program.input("x", f32, {batch, 3, 32, 32});
+         return models::vgg(x, {.depth = 11, .width = 0.25, .hidden = {24, 16}, .classes = 10});
+       },
+       {{"", "vgg_0"}}},
+      {"vgg13_bn",
+       [](Program& program) {
+         const Value x = program.input("x", f32, {batch, 3, 32, 32});
+         return models::vgg(
+             x,
+             {.depth = 13, .width = 0.25, .batch_norm = true, .hidden = {24, 16}, .classes = 10});
+       },
+       {{"", "vgg_0"}}},
+      {"mobilenet_v2",
+       [](Program& program) {
+         const Value x = program.input("x", f32, {batch, 3, 64, 64});
+         return models::mobilenet_v2(x, {.classes = 10});
+       },
+       {{"", "mobilenet_v2_0"}}},
       {"convolutions",  // a Sequential, whose modules are numbers
        [](Program& program) {
          const Value x = program.input("x", f32, {batch, 4, 11, 11});
