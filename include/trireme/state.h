@@ -52,7 +52,7 @@ struct LoadReport {
 // Layout::torch is for networks that functions of trireme::nn and trireme::models built. The
 // weights of linear and recurrent layers are transposed, the two biases of recurrent layers are
 // added, and in_proj_weight of attention is split. Blocks of Transformers have the names of
-// torch.nn.TransformerEncoder and TransformerDecoder. models::resnet (for depths 18, 34, 50, 101 and
+// torch.nn.TransformerEncoder and TransformerDecoder. models::resnet (depths 18, 34, 50, 101 and
 // 152), models::vgg and models::mobilenet_v2 have those of torchvision.
 // Errors: usage, which lists missing and unexpected names, and Tensors of another dtype or shape;
 // for an entry of `modules` that is no layer with parameters; for Layout::torch and a Program that

@@ -25,7 +25,7 @@ struct Block {
   std::int64_t expansion, channels, stride;
 };
 
-// The names of torchvision. The last convolution of a block and its norm are no module of their own.
+// The names of torchvision, which has no module around the last convolution and its norm.
 void record_residual_names(nn::Layer& block, int convolutions) {
   for (int i = 0; i < convolutions; ++i) {
     const bool is_last = i == convolutions - 1;
