@@ -146,6 +146,7 @@ class TRIREME_API Session {
   std::string profile_table() const;      // time per step of the Plan; empty without profiling
 
  private:
+  friend struct SessionAccess;  // of session/run
   struct State;
   std::unique_ptr<State> state_;
 };

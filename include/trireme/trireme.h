@@ -36,6 +36,7 @@
 #include "trireme/sequence_metrics.h"
 #include "trireme/session.h"
 #include "trireme/shorthand.h"
+#include "trireme/state.h"
 #include "trireme/structured.h"
 #include "trireme/tensor.h"
 #include "trireme/text.h"

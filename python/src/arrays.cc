@@ -49,7 +49,7 @@ nb::dlpack::dtype array_dtype(DType dtype) {
     case DType::u8: return make(Code::UInt);
     case DType::i32:
     case DType::i64: return make(Code::Int);
-    case DType::bf16: return make(Code::Bfloat);
+    case DType::bf16: return make(Code::UInt);  // the bits, of which array_of() makes a view
     case DType::f32:
     case DType::f64:
     case DType::f16: break;
@@ -84,15 +84,7 @@ nb::object as_numpy(const nb::handle& object) {
   }
 }
 
-}  // namespace
-
-Tensor tensor_of(const nb::handle& object) {
-  Array array;
-  if (!nb::try_cast(nb::borrow(object), array, false) &&
-      !nb::try_cast(as_numpy(object), array, false)) {
-    fail_object(object, "its elements are no numbers");
-  }
-  const DType dtype = dtype_of_array(array);
+Tensor tensor_of_memory(DType dtype, Array array) {
   std::vector<std::int64_t> shape;
   for (std::size_t i = 0; i < array.ndim(); ++i) {
     shape.push_back(static_cast<std::int64_t>(array.shape(i)));
@@ -101,13 +93,48 @@ Tensor tensor_of(const nb::handle& object) {
   return Tensor::from_external(dtype, std::move(shape), data, keep(std::move(array)));
 }
 
+// The dtype bfloat16 of the package ml_dtypes, which NumPy lacks. Errors: usage.
+nb::object bfloat16() {
+  try {
+    return nb::module_::import_("ml_dtypes").attr("bfloat16");
+  } catch (const nb::python_error&) {
+    throw Error(ErrorKind::usage,
+                "arrays of bf16 need the package ml_dtypes\n  hint   pip install ml_dtypes");
+  }
+}
+
+// NumPy exports arrays of ml_dtypes neither as buffers nor by DLPack.
+bool is_bfloat16(const nb::handle& object) {
+  if (!nb::hasattr(object, "view") || !nb::hasattr(object, "dtype")) return false;
+  const nb::object dtype = object.attr("dtype");
+  return nb::hasattr(dtype, "name") && nb::hasattr(dtype, "itemsize") &&
+         nb::cast<std::string>(nb::str(dtype.attr("name"))) == "bfloat16";
+}
+
+}  // namespace
+
+Tensor tensor_of(const nb::handle& object) {
+  if (is_bfloat16(object)) {
+    const nb::object numpy = nb::module_::import_("numpy");
+    const nb::object bits = numpy.attr("require")(object, nb::none(), "CA").attr("view")("uint16");
+    const auto array = nb::cast<Array>(bits);
+    return tensor_of_memory(bf16, array);
+  }
+  Array array;
+  if (!nb::try_cast(nb::borrow(object), array, false) &&
+      !nb::try_cast(as_numpy(object), array, false)) {
+    fail_object(object, "its elements are no numbers");
+  }
+  return tensor_of_memory(dtype_of_array(array), array);
+}
+
 nb::object array_of(const Tensor& tensor) {
   auto* kept = new Tensor(tensor);
   const nb::capsule owner(kept, [](void* held) noexcept { delete static_cast<Tensor*>(held); });
   const std::vector<std::size_t> shape(tensor.shape().begin(), tensor.shape().end());
   nb::ndarray<nb::numpy> array(kept->bytes(), shape.size(), shape.data(), owner, nullptr,
                                array_dtype(tensor.dtype()));
-  return array.cast();
+  return tensor.dtype() == bf16 ? array.cast().attr("view")(bfloat16()) : array.cast();
 }
 
 void add_arrays(nb::module_& m) {

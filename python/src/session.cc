@@ -181,6 +181,18 @@ void add_session(nb::module_& m) {
           },
           nb::arg("name"), nb::arg("value"),
           nb::sig("def set_parameter(self, name: str, value: Any) -> None"))
+      .def("state_dict", state_of, nb::sig("def state_dict(self) -> dict[str, NDArray[Any]]"),
+           "Copies of the parameters of the network by name, without the state of the optimizer.")
+      .def("load_state_dict", load_state, nb::arg("tensors"), nb::kw_only(),
+           nb::arg("strict") = true, nb::arg("layout") = "trireme", nb::arg("modules") = nb::dict(),
+           nb::sig("def load_state_dict(self, tensors: Mapping[str, Any], *, strict: bool = True, "
+                   "layout: str = 'trireme', modules: Mapping[str, str] = {}) -> tuple[list[str], "
+                   "list[str]]"),
+           "Sets the parameters of the network. layout: 'torch' for names and shapes of PyTorch. "
+           "modules: paths of modules, and the layers that they are: {'encoder': "
+           "'transformer_encoder_0'}; '' is everything. Returns the missing and the unexpected "
+           "names. Loads nothing if there is an error. Raises UsageError for names that do not "
+           "match, if strict, and for another shape or dtype.")
       .def_prop_rw("step", &Session::step, &Session::set_step,
                    "The number of runs so far; with the seed it determines the random numbers.")
       .def_prop_ro("threads", &Session::threads)

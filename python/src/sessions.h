@@ -10,6 +10,11 @@ Feeds feeds_of(const nb::dict& arrays);
 
 SessionOptions session_options(const Call& call);
 
+// Session.state_dict and Session.load_state_dict. Errors: as in trireme/state.h.
+nb::dict state_of(Session& session);
+nb::tuple load_state(Session& session, const nb::dict& arrays, bool strict, nb::handle layout,
+                     const nb::dict& modules);
+
 // Marks a Session, or an object with a Session, as used by this thread while it lives, because runs
 // release the interpreter lock. The thread itself may use it again, as callbacks do. Make it and
 // destroy it with the lock held. Errors: usage, if another thread uses it.

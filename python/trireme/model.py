@@ -210,8 +210,30 @@ class Model:
         for name in names & set(weights):
             self.session.set_parameter(name, np.asarray(weights[name]))
 
-    state_dict = get_weights
-    load_state_dict = set_weights
+    def state_dict(self) -> dict[str, Any]:
+        """Copies of the parameters by name, those of the loss included, as arrays."""
+        return self.session.state_dict()
+
+    def load_state_dict(self, tensors: Mapping[str, Any], strict: bool = True, *,
+                        layout: str = "trireme",
+                        modules: Mapping[str, str] | None = None) -> tuple[list[str], list[str]]:
+        """Sets parameters by name. Loads nothing if there is an error.
+
+        Args:
+            tensors: arrays, or tensors of PyTorch on the CPU
+            strict: every parameter needs a tensor, and every tensor a parameter
+            layout: "trireme", or "torch" for names and shapes of torch.nn.Module.state_dict()
+            modules: paths of modules, and the layers that they are: {"encoder":
+                "transformer_encoder_0"}; "" is everything
+
+        Returns:
+            the missing and the unexpected names
+
+        Raises:
+            UsageError: if strict and names do not match; for another shape or dtype
+        """
+        return self.session.load_state_dict(dict(tensors), strict=strict, layout=layout,
+                                            modules=modules or {})
 
     def save(self, directory: "str | Path", *, labels: Sequence[str] = ()) -> None:
         """Saves the network and its parameters for tr.load_model(), C++ and the command line."""

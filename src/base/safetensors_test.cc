@@ -91,6 +91,28 @@ TEST(Safetensors, RefusesEveryTruncation) {
   EXPECT_THAT(damage(bytes + "x"), HasSubstr("f: damaged"));
 }
 
+// Each byte of the size and the header is changed in several ways: the file is damaged, or is a
+// valid file with other names, shapes or texts.
+TEST(Safetensors, SurvivesChangedBytesOfTheHeader) {
+  const std::string bytes = safetensors_bytes(sample());
+  const std::size_t end = bytes.rfind('}') + 1;
+  int refused = 0;
+  for (std::size_t i = 0; i < end; ++i) {
+    for (const int bit : {0x01, 0x02, 0x04, 0x08, 0x10, 0x80, 0xff}) {
+      std::string changed = bytes;
+      changed[i] = static_cast<char>(changed[i] ^ bit);
+      try {
+        parse_safetensors(changed, "f");
+      } catch (const Error& error) {
+        ++refused;
+        EXPECT_EQ(error.kind(), ErrorKind::data) << i << ": " << error.what();
+        EXPECT_THAT(error.what(), HasSubstr("f: damaged")) << i;
+      }
+    }
+  }
+  EXPECT_GT(refused, static_cast<int>(4 * end));
+}
+
 TEST(Safetensors, RefusesWhatTheFormatForbids) {
   const auto entry = [](const std::string& name, const std::string& dtype, const std::string& shape,
                         const std::string& offsets) {

@@ -61,6 +61,7 @@ class Parser {
                     "this version of Trireme reads v1 only; use a newer Trireme");
     }
     program_ = std::make_unique<Program>(std::move(name), op_set_);
+    program_->torch.recorded = false;
   }
 
   void parse_parameter() {

@@ -332,6 +332,7 @@ std::unique_ptr<Program> Program::clone() const {
   copy_block(main_, copy->main_, map);
   copy->builder_->copy_names(*builder_);
   copy->updates = updates;
+  copy->torch = torch;
   const auto update = [&](Value*& value) {
     const auto found = map.find(value);
     value = found == map.end() ? nullptr : found->second;

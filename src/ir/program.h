@@ -15,6 +15,7 @@
 
 #include "base/attributes.h"
 #include "ir/op_def.h"
+#include "ir/torch.h"
 #include "ir/type.h"
 #include "trireme/program.h"
 
@@ -115,6 +116,7 @@ class Program : public std::enable_shared_from_this<Program> {
   std::vector<UpdateSet> updates;
   // Why the Program may have no parameters, with a hint; empty: it may.
   std::string no_parameters;
+  TorchNames torch;  // not part of the text, either
   const OpSet& op_set() const { return *op_set_; }
   Block& main() { return main_; }
   const Block& main() const { return main_; }

@@ -146,6 +146,25 @@ void check_dense(Layer& layer, const Value& key, const Value& value,
                 "queries too");
 }
 
+// PyTorch has one matrix of the three projections if all their inputs have the width of the result.
+// Its bias of the keys has no effect, and is not used.
+void record_torch_names(Layer& layer, std::int64_t width, bool joined) {
+  const char* const names[] = {"query", "key", "value"};
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const std::string name = names[i];
+    layer.torch_module(name, "");
+    const auto part = [&](const char* tensor) {
+      return ir::TorchTerm{
+          .tensor = tensor, .size = 3 * width, .from = i * width, .rows = width, .to = 0};
+    };
+    const ir::TorchTerm weight =
+        joined ? part("in_proj_weight") : ir::whole(name.substr(0, 1) + "_proj_weight", width);
+    layer.torch_source("/" + name + ".weight", {.terms = {weight}, .transposed = true});
+    layer.torch_source("/" + name + ".bias", {.terms = {part("in_proj_bias")}});
+  }
+  layer.torch_module("out", "out_proj");
+}
+
 }  // namespace
 
 Value multi_head_attention(const Value& query, const Value& key, const Value& value,
@@ -172,6 +191,7 @@ Value multi_head_attention(const Value& query, const Value& key, const Value& va
   const Heads heads{options.heads, options.causal, options.dropout, where};
   const Value q = project(query, width, "query"), k = project(key, width, "key");
   const Value v = project(value, width, "value");
+  if (width == out) record_torch_names(layer, width, key.dim(-1) == out && value.dim(-1) == out);
   const Value attended = options.step != nullptr
                              ? attend_in_step(*options.step, options.limit, q, k, v, heads)
                          : by_row ? attend_ragged(q, k, v, heads)

@@ -45,6 +45,18 @@ Value Layer::parameter(std::string_view name, DType dtype, const Shape& shape,
                                    initializer, trainable, builder().locate(), settings));
 }
 
+void Layer::torch_source(std::string_view below, ir::TorchSource source) {
+  program().torch.sources[builder().layer() + std::string(below)] = std::move(source);
+}
+
+void Layer::torch_module(std::string_view name, std::string path) {
+  program().torch.modules[builder().layer() + "/" + std::string(name)] = std::move(path);
+}
+
+void Layer::torch_ignores(std::string tensor) {
+  program().torch.ignored[builder().layer()] = {std::move(tensor)};
+}
+
 void Layer::require(bool holds, const std::string& message, const std::string& hint) {
   if (!holds) fail_layer(builder().layer().c_str(), message, hint, x_);
 }

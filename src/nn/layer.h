@@ -41,6 +41,14 @@ class Layer : public LocationScope {
   Value parameter(std::string_view name, DType dtype, const Shape& shape,
                   const Initializer& initializer, bool trainable = true,
                   const ParameterSettings& settings = {});
+  // Record for load_state_dict() how PyTorch names and stores parameters, where it differs
+  // (ir/torch.h). `below` is the rest of a parameter's name after the path of this layer: ".weight"
+  // or "/query.weight".
+  void torch_source(std::string_view below, ir::TorchSource source);
+  // The layer `name` directly below this one is the module `path` of the module of this layer.
+  void torch_module(std::string_view name, std::string path);
+  // The module has a tensor that Trireme does not need.
+  void torch_ignores(std::string tensor);
   // Unless `holds`, throws Error(usage) with the layer, the caller's line and the value `x`.
   void require(bool holds, const std::string& message, const std::string& hint = "");
 

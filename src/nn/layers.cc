@@ -16,6 +16,8 @@ Value linear(const Value& x, LinearOptions options, SourceLocation where) {
   const Value weight = layer.parameter("weight", x.dtype(), {x.dim(-1), options.units},
                                        weight_init(options.weight_init, options.activation), true,
                                        options.weight_settings);
+  layer.torch_source(".weight",
+                     {.terms = {ir::whole("weight", options.units)}, .transposed = true});
   Value y = matmul(x, weight);
   if (options.bias) {
     y = y + layer.parameter("bias", x.dtype(), {options.units}, options.bias_init, true,

@@ -100,6 +100,7 @@ Value batch_norm(const Value& x, BatchNormOptions options, SourceLocation where)
       layer.parameter("running_mean", x.dtype(), channels, zeros(), /*trainable=*/false);
   const Value running_var =
       layer.parameter("running_var", x.dtype(), channels, ones(), /*trainable=*/false);
+  layer.torch_ignores("num_batches_tracked");
 
   const Moments batch = moments(x, axes, {1});
   const Value shift = when_training(batch.shift, running_mean);

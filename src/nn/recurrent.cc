@@ -14,22 +14,39 @@ Value columns(const Value& x, std::int64_t part, std::int64_t width) {
   return slice(x, {.starts = {0, part * width}, .limits = {x.dim(0), (part + 1) * width}});
 }
 
+// One layer in one direction.
+struct Direction {
+  bool reverse = false;
+  std::string torch_suffix = {};  // of the tensors in PyTorch: "_l0_reverse"
+};
+
 struct GateWeights {
   std::int64_t width, units, state;  // widths of x, of a gate, and of h
   Value weight, recurrent, bias;
+  std::string torch_suffix;
 
   GateWeights(Layer& layer, const Value& x, std::int64_t units_, std::int64_t gates,
-              std::int64_t projection = 0)
-      : width(x.dim(1).constant()), units(units_), state(projection > 0 ? projection : units_) {
+              const Direction& direction, std::int64_t projection = 0)
+      : width(x.dim(1).constant()),
+        units(units_),
+        state(projection > 0 ? projection : units_),
+        torch_suffix(direction.torch_suffix) {
     const DType dtype = x.dtype();
+    const std::int64_t rows = gates * units;
+    layer.torch_source(".weight", {.terms = {in_torch("weight_ih", rows)}, .transposed = true});
+    layer.torch_source(".recurrent", {.terms = {in_torch("weight_hh", rows)}, .transposed = true});
+    layer.torch_source(".bias", {.terms = {in_torch("bias_ih", rows), in_torch("bias_hh", rows)}});
     weight = layer.parameter("weight", dtype, {width, gates * units}, xavier_uniform());
     recurrent = layer.parameter("recurrent", dtype, {state, gates * units}, xavier_uniform());
     bias = layer.parameter("bias", dtype, {gates * units}, zeros());
   }
+
+  ir::TorchTerm in_torch(const char* tensor, std::int64_t rows) const {
+    return ir::whole(tensor + torch_suffix, rows);
+  }
 };
 
-// Builds one layer in one direction.
-using OneWay = std::function<Value(Layer& layer, const Value& x, bool reverse)>;
+using OneWay = std::function<Value(Layer& layer, const Value& x, const Direction& direction)>;
 
 Value stacked(const char* stem, const Value& input, const RecurrentOptions& options,
               const SourceLocation& where, const OneWay& one_way) {
@@ -46,8 +63,10 @@ Value stacked(const char* stem, const Value& input, const RecurrentOptions& opti
     if (i > 0 && options.dropout > 0) x = dropout(x, {.rate = options.dropout});
     const auto run = [&](bool reverse) {
       const std::string name = "layer_" + std::to_string(i) + (reverse ? "_backwards" : "");
+      layer.torch_module(name, "");
       Layer own(x, stem, name, where);
-      return one_way(own, x, reverse);
+      const bool second = reverse && options.bidirectional;
+      return one_way(own, x, {reverse, "_l" + std::to_string(i) + (second ? "_reverse" : "")});
     };
     x = options.bidirectional ? concat({run(false), run(true)}, {.axis = 1}) : run(options.reverse);
   }
@@ -57,9 +76,16 @@ Value stacked(const char* stem, const Value& input, const RecurrentOptions& opti
 struct GruWeights : GateWeights {
   Value inner;  // the bias inside the reset gate's product
 
-  GruWeights(Layer& layer, const Value& x, std::int64_t units_)
-      : GateWeights(layer, x, units_, 3),
-        inner(layer.parameter("recurrent_bias", x.dtype(), {units_}, zeros())) {}
+  GruWeights(Layer& layer, const Value& x, std::int64_t units_, const Direction& direction)
+      : GateWeights(layer, x, units_, 3, direction),
+        inner(layer.parameter("recurrent_bias", x.dtype(), {units_}, zeros())) {
+    ir::TorchTerm of_gates = in_torch("bias_hh", 3 * units), of_candidate = of_gates;
+    of_gates.rows = 2 * units;
+    of_candidate.from = 2 * units;
+    of_candidate.rows = units;
+    layer.torch_source(".bias", {.terms = {in_torch("bias_ih", 3 * units), of_gates}});
+    layer.torch_source(".recurrent_bias", {.terms = {of_candidate}});
+  }
 
   Value next(const Value& now, const Value& h) const {
     const Value of_x = matmul(now, weight) + bias;
@@ -79,14 +105,20 @@ struct LstmWeights : GateWeights {
   Value peepholes, projection;
   double forget_bias;
 
-  LstmWeights(Layer& layer, const Value& x, const LstmOptions& options)
-      : GateWeights(layer, x, options.units, 4, options.projection),
+  LstmWeights(Layer& layer, const Value& x, const LstmOptions& options, const Direction& direction)
+      : GateWeights(layer, x, options.units, 4, direction, options.projection),
         forget_bias(options.forget_bias) {
+    layer.torch_source(
+        ".bias", {.terms = {in_torch("bias_ih", 4 * units),
+                            in_torch("bias_hh", 4 * units),
+                            {.tensor = "", .rows = units, .to = units, .number = -forget_bias}}});
     if (options.peepholes) {
       peepholes = layer.parameter("peepholes", x.dtype(), {3, units}, zeros());
     }
     if (options.projection > 0) {
       projection = layer.parameter("projection", x.dtype(), {units, state}, xavier_uniform());
+      layer.torch_source(".projection",
+                         {.terms = {in_torch("weight_hr", state)}, .transposed = true});
     }
   }
 
@@ -119,40 +151,45 @@ void require_cell(Layer& layer, const Value& x, const Value& h, std::int64_t sta
                 "set the width of its state to that number");
 }
 
-Value run_step(const Value& x, bool reverse, const std::function<void(Step&, const Value&)>& body) {
-  return run_rnn([&](Step& step) { body(step, step.input(x)); }, {.reverse = reverse}).outputs[0];
+Value run_step(const Value& x, const Direction& direction,
+               const std::function<void(Step&, const Value&)>& body) {
+  return run_rnn([&](Step& step) { body(step, step.input(x)); }, {.reverse = direction.reverse})
+      .outputs[0];
 }
 
 }  // namespace
 
 Value simple_rnn(const Value& x, const RecurrentOptions& options, SourceLocation where) {
-  return stacked("simple_rnn", x, options, where, [&](Layer& layer, const Value& in, bool reverse) {
-    const GateWeights p(layer, in, options.units, 1);
-    return run_step(in, reverse, [&](Step& step, const Value& now) {
-      const Value h = step.state({.width = p.units, .dtype = in.dtype()});
-      const Value next = nn::tanh(matmul(now, p.weight) + p.bias + matmul(h, p.recurrent));
-      step.update(h, next);
-      step.output(next);
-    });
-  });
+  return stacked("simple_rnn", x, options, where,
+                 [&](Layer& layer, const Value& in, const Direction& direction) {
+                   const GateWeights p(layer, in, options.units, 1, direction);
+                   return run_step(in, direction, [&](Step& step, const Value& now) {
+                     const Value h = step.state({.width = p.units, .dtype = in.dtype()});
+                     const Value next =
+                         nn::tanh(matmul(now, p.weight) + p.bias + matmul(h, p.recurrent));
+                     step.update(h, next);
+                     step.output(next);
+                   });
+                 });
 }
 
 Value gru(const Value& x, const RecurrentOptions& options, SourceLocation where) {
-  return stacked("gru", x, options, where, [&](Layer& layer, const Value& in, bool reverse) {
-    const GruWeights p(layer, in, options.units);
-    return run_step(in, reverse, [&](Step& step, const Value& now) {
-      const Value h = step.state({.width = p.units, .dtype = in.dtype()});
-      const Value next = p.next(now, h);
-      step.update(h, next);
-      step.output(next);
-    });
-  });
+  return stacked("gru", x, options, where,
+                 [&](Layer& layer, const Value& in, const Direction& direction) {
+                   const GruWeights p(layer, in, options.units, direction);
+                   return run_step(in, direction, [&](Step& step, const Value& now) {
+                     const Value h = step.state({.width = p.units, .dtype = in.dtype()});
+                     const Value next = p.next(now, h);
+                     step.update(h, next);
+                     step.output(next);
+                   });
+                 });
 }
 
 Value gru_cell(const Value& x, const Value& h, const CellOptions& options, SourceLocation where) {
   Layer layer(x, "gru", options.name, where);
   require_cell(layer, x, h, options.units);
-  return GruWeights(layer, x, options.units).next(x, h);
+  return GruWeights(layer, x, options.units, {}).next(x, h);
 }
 
 Value lstm(const Value& x, const LstmOptions& options, SourceLocation where) {
@@ -162,17 +199,18 @@ Value lstm(const Value& x, const LstmOptions& options, SourceLocation where) {
                                .reverse = options.reverse,
                                .dropout = options.dropout,
                                .name = options.name};
-  return stacked("lstm", x, shape, where, [&](Layer& layer, const Value& in, bool reverse) {
-    const LstmWeights p(layer, in, options);
-    return run_step(in, reverse, [&](Step& step, const Value& now) {
-      const LstmState before{step.state({.width = p.state, .dtype = in.dtype()}),
-                             step.state({.width = p.units, .dtype = in.dtype()})};
-      const LstmState next = p.next(now, before);
-      step.update(before.h, next.h);
-      step.update(before.c, next.c);
-      step.output(next.h);
-    });
-  });
+  return stacked("lstm", x, shape, where,
+                 [&](Layer& layer, const Value& in, const Direction& direction) {
+                   const LstmWeights p(layer, in, options, direction);
+                   return run_step(in, direction, [&](Step& step, const Value& now) {
+                     const LstmState before{step.state({.width = p.state, .dtype = in.dtype()}),
+                                            step.state({.width = p.units, .dtype = in.dtype()})};
+                     const LstmState next = p.next(now, before);
+                     step.update(before.h, next.h);
+                     step.update(before.c, next.c);
+                     step.output(next.h);
+                   });
+                 });
 }
 
 LstmState lstm_cell(const Value& x, const LstmState& state, const CellOptions& options,
@@ -180,7 +218,7 @@ LstmState lstm_cell(const Value& x, const LstmState& state, const CellOptions& o
   Layer layer(x, "lstm", options.name, where);
   require_cell(layer, x, state.h, options.units);
   require_cell(layer, x, state.c, options.units);
-  return LstmWeights(layer, x, {.units = options.units}).next(x, state);
+  return LstmWeights(layer, x, {.units = options.units}, {}).next(x, state);
 }
 
 }  // namespace trireme::nn

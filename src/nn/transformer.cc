@@ -11,13 +11,14 @@ namespace {
 class Block {
  public:
   Block(Layer& layer, const Value& x, const TransformerBlockOptions& options, SourceLocation where)
-      : options_(options), where_(where), x_(x) {
+      : layer_(layer), options_(options), where_(where), x_(x) {
     require_sequence(layer, x);
     layer.require(options.heads > 0, "heads must be at least 1", "{.heads = 8}");
     layer.require(options.feed_forward >= 0, "feed_forward must not be negative");
   }
 
   void attend_to_self(bool causal) {
+    layer_.torch_module("attention", "self_attn");
     branch("attention_norm", [&](const Value& x) {
       AttentionOptions attention = options("attention", options_.mask, options_.key_mask);
       attention.causal = causal && options_.step == nullptr;
@@ -28,6 +29,7 @@ class Block {
   }
 
   void attend_to(const Value& memory) {
+    layer_.torch_module("memory_attention", "multihead_attn");
     branch("memory_attention_norm", [&](const Value& x) {
       return multi_head_attention(
           x, memory, memory,
@@ -36,6 +38,8 @@ class Block {
   }
 
   void feed_forward() {
+    layer_.torch_module("feed_forward_in", "linear1");
+    layer_.torch_module("feed_forward_out", "linear2");
     const std::int64_t width = x_.dim(-1).constant();
     const std::int64_t inner =
         options_.feed_forward > 0 ? options_.feed_forward : (Dim(4) * x_.dim(-1)).constant();
@@ -70,15 +74,19 @@ class Block {
     return layer_norm(x, {.epsilon = options_.epsilon, .name = name}, where_);
   }
 
+  // PyTorch numbers the norms of a block.
   void branch(const char* norm_name, const std::function<Value(const Value&)>& f) {
+    layer_.torch_module(norm_name, "norm" + std::to_string(++branches_));
     const Value y = f(options_.pre_norm ? norm(x_, norm_name) : x_);
     const Value added = x_ + dropout(y, {.rate = options_.dropout}, where_);
     x_ = options_.pre_norm ? added : norm(added, norm_name);
   }
 
+  Layer& layer_;
   const TransformerBlockOptions& options_;
   SourceLocation where_;
   Value x_;
+  int branches_ = 0;
 };
 
 // Builds `layers` blocks with `block`, in layers "block_0", "block_1" and so on.
@@ -89,8 +97,10 @@ Value stacked(const Value& x, const char* stem, TransformerOptions& options, Sou
   Value y = x;
   for (std::int64_t i = 0; i < options.layers; ++i) {
     options.block.name = "block_" + std::to_string(i);
+    layer.torch_module(options.block.name, "layers." + std::to_string(i));
     y = block(y);
   }
+  layer.torch_module("final_norm", "norm");
   if (!options.final_norm.value_or(options.block.pre_norm)) return y;
   return layer_norm(y, {.epsilon = options.block.epsilon, .name = "final_norm"}, where);
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 
 #include "nn/models/model.h"
 
@@ -24,10 +25,40 @@ struct Block {
   std::int64_t expansion, channels, stride;
 };
 
+// The names of torchvision, which has no module around the last convolution and its norm.
+void record_residual_names(nn::Layer& block, int convolutions) {
+  for (int i = 0; i < convolutions; ++i) {
+    const bool is_last = i == convolutions - 1;
+    const std::string number = std::to_string(i), module = "conv." + number;
+    block.torch_module("conv2d_" + number, is_last ? module : module + ".0");
+    block.torch_module("batch_norm_" + number,
+                       is_last ? "conv." + std::to_string(i + 1) : module + ".1");
+  }
+}
+
+void record_mobilenet_names(Model& model) {
+  int feature = 0;
+  const auto convolution = [&](const std::string& number) {
+    const std::string module = "features." + std::to_string(feature++);
+    model.torch_module("conv2d_" + number, module + ".0");
+    model.torch_module("batch_norm_" + number, module + ".1");
+  };
+  convolution("0");
+  for (const Stage& stage : kStages) {
+    for (int i = 0; i < stage.blocks; ++i, ++feature) {
+      model.torch_module("block_" + std::to_string(feature - 1),
+                         "features." + std::to_string(feature));
+    }
+  }
+  convolution("1");
+  model.torch_module("linear_0", "classifier.1");
+}
+
 // Expands with a kernel of 1, convolves each channel separately, and projects without activation.
 Value inverted_residual(const Value& x, const Block& block, const std::optional<Initializer>& init,
                         const SourceLocation& where) {
   nn::Layer layer(x, "block", "", where);
+  record_residual_names(layer, block.expansion != 1 ? 3 : 2);
   const std::int64_t in = x.dim(1).constant();
   const std::int64_t wide = in * block.expansion;
   Value y = x;
@@ -44,6 +75,7 @@ Value inverted_residual(const Value& x, const Block& block, const std::optional<
 
 Value mobilenet_v2(const Value& x, MobilenetV2Options options, SourceLocation where) {
   Model model(x, "mobilenet_v2", options.name, where);
+  record_mobilenet_names(model);
   const std::optional<Initializer>& init = options.weight_init;
   const auto channels = [&](std::int64_t base, double factor) {
     return round_channels(scaled(model, base, factor));

@@ -1,3 +1,4 @@
+#include <string>
 #include <vector>
 
 #include "nn/models/model.h"
@@ -28,6 +29,22 @@ const Architecture& find_architecture(Model& model, int depth) {
   return kArchitectures[0];
 }
 
+// The paper's networks for large images have the names of torchvision.
+void record_stem_names(Model& model) {
+  model.torch_module("conv2d_0", "conv1");
+  model.torch_module("batch_norm_0", "bn1");
+  model.torch_module("linear_0", "fc");
+}
+
+void record_block_names(nn::Layer& block, int convolutions) {
+  for (int i = 0; i <= convolutions; ++i) {
+    const std::string number = std::to_string(i), next = std::to_string(i + 1);
+    const bool is_shortcut = i == convolutions;
+    block.torch_module("conv2d_" + number, is_shortcut ? "downsample.0" : "conv" + next);
+    block.torch_module("batch_norm_" + number, is_shortcut ? "downsample.1" : "bn" + next);
+  }
+}
+
 class Builder {
  public:
   Builder(const ResnetOptions& options, const Architecture& find_architecture,
@@ -47,6 +64,7 @@ class Builder {
   // A block with `channels` inside. Bottlenecks output four times as many channels.
   Value block(const Value& x, std::int64_t channels, std::int64_t stride) const {
     nn::Layer layer(x, "block", "", where_);
+    record_block_names(layer, architecture_.bottleneck ? 3 : 2);
     const Value y =
         architecture_.bottleneck ? bottleneck(x, channels, stride) : basic(x, channels, stride);
     return nn::relu(y + shortcut(x, y.dim(1).constant(), stride), where_);
@@ -91,11 +109,15 @@ Value resnet(const Value& x, ResnetOptions options, SourceLocation where) {
   Model model(x, "resnet", options.name, where);
   const Architecture& shape = find_architecture(model, options.depth);
   const Builder builder(options, shape, where);
+  record_stem_names(model);
   std::int64_t channels = shape.blocks.size() == 3 ? 16 : 64;
   Value y = builder.stem(x, scaled(model, channels, options.width));
+  int blocks = 0;
   for (std::size_t stage = 0; stage < shape.blocks.size(); ++stage, channels *= 2) {
     const std::int64_t width = scaled(model, channels, options.width);
     for (int i = 0; i < shape.blocks[stage]; ++i) {
+      model.torch_module("block_" + std::to_string(blocks++),
+                         "layer" + std::to_string(stage + 1) + "." + std::to_string(i));
       y = builder.block(y, width, i == 0 && stage > 0 ? 2 : 1);
     }
   }

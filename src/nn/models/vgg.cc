@@ -1,4 +1,5 @@
 #include <array>
+#include <string>
 
 #include "nn/models/model.h"
 
@@ -40,11 +41,32 @@ Value convolution(const Value& x, std::int64_t channels, const VggOptions& optio
                     where);
 }
 
+// The names of torchvision: layers without parameters count, too.
+void record_vgg_names(Model& model, const std::array<int, 5>& convolutions,
+                      const VggOptions& options) {
+  int layer = 0, feature = 0;
+  for (const int count : convolutions) {
+    for (int i = 0; i < count; ++i, ++layer) {
+      const std::string number = std::to_string(layer);
+      model.torch_module("conv2d_" + number, "features." + std::to_string(feature++));
+      if (options.batch_norm) {
+        model.torch_module("batch_norm_" + number, "features." + std::to_string(feature++));
+      }
+      ++feature;  // relu
+    }
+    ++feature;  // max_pool
+  }
+  for (std::size_t i = 0; i <= options.hidden.size(); ++i) {
+    model.torch_module("linear_" + std::to_string(i), "classifier." + std::to_string(3 * i));
+  }
+}
+
 }  // namespace
 
 Value vgg(const Value& x, VggOptions options, SourceLocation where) {
   Model model(x, "vgg", options.name, where);
   const std::array<int, 5> convolutions = stages(model, options.depth);
+  record_vgg_names(model, convolutions, options);
   Value y = x;
   for (std::size_t stage = 0; stage < convolutions.size(); ++stage) {
     const std::int64_t channels = scaled(model, kChannels[stage], options.width);

@@ -10,6 +10,7 @@
 
 #include "ir/program.h"
 #include "runtime/limits.h"
+#include "trireme/session.h"
 #include "trireme/tensor.h"
 
 namespace trireme {
@@ -47,6 +48,12 @@ class ParameterStore {
       std::make_shared<std::atomic<std::uint64_t>>(1);
   std::mutex mutex_;  // for `values_`: Sessions of several threads may share the store
   std::map<std::string, Tensor, std::less<>> values_;
+};
+
+// For functions of this folder that are no members of Session.
+struct SessionAccess {
+  static const ir::Program& program(const Session& session);
+  static ParameterStore& parameters(const Session& session);
 };
 
 // Errors: not_found with the nearest name.

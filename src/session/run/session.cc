@@ -342,6 +342,13 @@ void run_checked(runtime::Executor& executor, const SymbolSizes& sizes,
 
 }  // namespace
 
+const ir::Program& SessionAccess::program(const Session& session) {
+  return session.state_->program;
+}
+ParameterStore& SessionAccess::parameters(const Session& session) {
+  return session.state_->parameters;
+}
+
 Session::Session(const Program& program, SessionOptions options)
     : state_(std::make_unique<State>(program, std::move(options))) {}
 Session::Session(const Program& program, SessionOptions options, const Session& other)
