@@ -315,8 +315,8 @@ TRIREME_API Value local_response_norm(const Value& x, LocalResponseNormOptions o
                                       SourceLocation where = SourceLocation::current());
 
 struct WeightNormOptions {
-  int axis = -1;               // of the units: each has a length of its own
-  Initializer init = ones();   // the first lengths
+  int axis = -1;                    // of the units: each has a length of its own
+  Initializer init = ones();        // the first lengths
   ParameterSettings settings = {};  // of the lengths
   std::string name = {};
 };

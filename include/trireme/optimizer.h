@@ -51,8 +51,8 @@ struct TRIREME_API Schedule {
   std::int64_t steps = 0;  // length of a stair, or steps until the end
   double factor = 1, last = 0, power = 1;
   std::vector<std::int64_t> milestones = {};
-  std::int64_t fall = 0;           // of cyclic
-  std::vector<double> rates = {};  // of piecewise_constant
+  std::int64_t fall = 0;             // of cyclic
+  std::vector<double> rates = {};    // of piecewise_constant
   std::vector<Schedule> parts = {};  // of sequential
   std::int64_t warmup_steps = 0;
   std::optional<Plateau> plateau = {};
@@ -250,7 +250,7 @@ struct RAdam {
 // be a constant.
 struct Rprop {
   Schedule learning_rate = 1e-2;
-  double decrease = 0.5, increase = 1.2;    // below 1, above 1
+  double decrease = 0.5, increase = 1.2;  // below 1, above 1
   double min_step = 1e-6, max_step = 50;
   Clip clip = {};
 };

@@ -98,14 +98,13 @@ Value convolve_transposed(Layer& layer, const Value& x, const Options& options, 
                               g.padding.left + g.padding.right, extra.width)};
   }
   const auto groups = static_cast<double>(options.groups);
-  const Initializer initializer =
-      transposed_init(options.weight_init, options.activation,
-                      static_cast<double>(g.kernel.height * g.kernel.width),
-                      static_cast<double>(g.stride.height * g.stride.width),
-                      static_cast<double>(in) / groups,
-                      static_cast<double>(options.channels) / groups);
-  const Value weight = weight_of(layer, x, options, g, in, options.channels / options.groups,
-                                 initializer);
+  const Initializer initializer = transposed_init(
+      options.weight_init, options.activation,
+      static_cast<double>(g.kernel.height * g.kernel.width),
+      static_cast<double>(g.stride.height * g.stride.width), static_cast<double>(in) / groups,
+      static_cast<double>(options.channels) / groups);
+  const Value weight =
+      weight_of(layer, x, options, g, in, options.channels / options.groups, initializer);
   const Value y = conv2d_input_gradient(
       x, weight,
       {.size = list(result),

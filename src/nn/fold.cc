@@ -58,12 +58,12 @@ Value fold(const Value& x, FoldOptions options, SourceLocation where) {
   require(x.dim(1) == Dim(rows) * Dim(columns),
           "such an image has " + std::to_string(rows) + " * " + std::to_string(columns) +
               " windows, but there are " + x.dim(1).str() + " steps");
-  require(x.dim(2).constant() % window == 0,
-          x.dim(2).str() + " features cannot be divided into windows of " + std::to_string(window) +
-              " elements");
+  require(x.dim(2).constant() % window == 0, x.dim(2).str() +
+                                                 " features cannot be divided into windows of " +
+                                                 std::to_string(window) + " elements");
   const std::int64_t channels = x.dim(2).constant() / window;
-  const Value windows = reshape(
-      x, {.shape = {x.dim(0), rows, columns, channels, kernel.height, kernel.width}});
+  const Value windows =
+      reshape(x, {.shape = {x.dim(0), rows, columns, channels, kernel.height, kernel.width}});
   const Value front = transpose(windows, {.permutation = {1, 4, 2, 5, 0, 3}});
   // [height, columns, kernel width, batch, channels], then [width, height, batch, channels].
   const Value lines = add_windows_along(at, front, height, stride.height, dilation.height);

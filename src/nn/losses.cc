@@ -161,7 +161,7 @@ Value class_weights(const char* what, const char* name, const Value& x,
   Layer layer(x, what, "", where);
   const Value all =
       layer.parameter(name, x.dtype(), {x.dim(-1)}, values(weights), /*trainable=*/false);
-  return spread(all, x, {x.rank() - 1});
+  return spread(stop_gradient(all), x, {x.rank() - 1});
 }
 
 // A comparison with the class numbers selects the label's logarithm without a gather and without a

@@ -19,7 +19,8 @@ constexpr bool is_one_of = (std::is_same_v<Options, Others> || ...);
 
 // Whether the rule needs the number of the step.
 template <class Options>
-constexpr bool counts_steps = is_one_of<Options, Adam, AdamW, Adamax, Lamb, NAdam, RAdam, Adafactor>;
+constexpr bool counts_steps =
+    is_one_of<Options, Adam, AdamW, Adamax, Lamb, NAdam, RAdam, Adafactor>;
 
 // Whether the rule applies weight_decay itself instead of adding it to the gradient.
 template <class Options>
@@ -32,8 +33,9 @@ void require(bool holds, const char* what) {
 bool is_rate(double rate) { return std::isfinite(rate) && rate >= 0; }
 
 void check(const Schedule& schedule) {
-  require(is_rate(schedule.rate) && std::all_of(schedule.rates.begin(), schedule.rates.end(), is_rate),
-          "the learning rate must be a finite number, at least 0");
+  require(
+      is_rate(schedule.rate) && std::all_of(schedule.rates.begin(), schedule.rates.end(), is_rate),
+      "the learning rate must be a finite number, at least 0");
   require(is_rate(schedule.factor) && is_rate(schedule.last) && is_rate(schedule.power),
           "the factor, the last rate and the power of a schedule must be finite numbers, at least "
           "0");

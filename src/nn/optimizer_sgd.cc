@@ -22,9 +22,9 @@ void update(const Rprop& options, const Updates& updates, const Slot& slot) {
   const Value before = updates.state(slot, "rprop_gradient");
   const Value size = updates.state(slot, "rprop_step", first);
   const Value same = sign(before) * sign(slot.g);
-  const Value factor = trireme::where(
-      same > 0.0, options.increase,
-      trireme::where(same < 0.0, options.decrease, zero_like(same) + 1.0));
+  const Value factor =
+      trireme::where(same > 0.0, options.increase,
+                     trireme::where(same < 0.0, options.decrease, zero_like(same) + 1.0));
   const Value next = minimum(maximum(size * factor, options.min_step), options.max_step);
   const Value gradient = trireme::where(same < 0.0, 0.0, slot.g);
   updates.set_parameter(slot, slot.p - sign(gradient) * next);
@@ -37,11 +37,12 @@ void update(const Lars& options, const Updates& updates, const Slot& slot) {
   const Value velocity = updates.state(slot, "lars");
   const double weight_decay = options.weight_decay * slot.settings.weight_decay;
   const Value of_p = norm(p), of_g = norm(slot.g);
-  const Value trust = trireme::where(
-      minimum(of_p, of_g) > 0.0, of_p * options.trust / (of_g + of_p * weight_decay),
-      zero_like(of_p) + 1.0);
+  const Value both = minimum(of_p, of_g);
+  const Value has_both = both > 0.0, one = both * 0.0 + 1.0;  // NaN stays NaN
+  const Value divisor = trireme::where(has_both, of_g + of_p * weight_decay, one);
+  const Value size = trireme::where(has_both, of_p * options.trust, one);
   const Value change = weight_decay == 0 ? slot.g : slot.g + p * weight_decay;
-  const Value next = velocity * options.momentum + change * (trust * updates.rate(slot));
+  const Value next = velocity * options.momentum + change / divisor * (size * updates.rate(slot));
   updates.set_parameter(slot, p - next);
   updates.set(velocity, next);
 }

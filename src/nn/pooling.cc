@@ -67,8 +67,8 @@ void check_bins(const Value& x, const char* what, const std::vector<std::int64_t
   }
   // Products of two sizes must fit into i64.
   constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
-  const std::int64_t largest =
-      std::max(*std::max_element(from.begin(), from.end()), *std::max_element(to.begin(), to.end()));
+  const std::int64_t largest = std::max(*std::max_element(from.begin(), from.end()),
+                                        *std::max_element(to.begin(), to.end()));
   if (largest > kMaxSize) fail_layer(what, "sizes above 2^31 cannot be pooled", "", x);
 }
 

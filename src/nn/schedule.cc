@@ -236,8 +236,7 @@ double Schedule::at(std::int64_t step) const {
     case Kind::constant: return rate;
     case Kind::step_decay: return rate * std::pow(factor, std::floor(s / n));
     case Kind::multi_step:
-      return rate *
-             std::pow(factor, static_cast<double>(reached(milestones, step - warmup_steps)));
+      return rate * std::pow(factor, static_cast<double>(reached(milestones, step - warmup_steps)));
     case Kind::exponential: return rate * std::pow(factor, s);
     case Kind::cosine: return half_cosine(rate, last, s / n);
     case Kind::one_cycle: {
@@ -303,16 +302,14 @@ Value restart_cycle(const Schedule& schedule, const Value& s) {
   const double growth = schedule.power, n = static_cast<double>(schedule.steps);
   if (growth == 1) return floor(s / n);
   const Value cycle = floor(log1p(s / n * (growth - 1)) / std::log(growth));
-  const Value later =
-      trireme::where(restart_start(schedule, cycle + 1.0) <= s, cycle + 1.0, cycle);
+  const Value later = trireme::where(restart_start(schedule, cycle + 1.0) <= s, cycle + 1.0, cycle);
   return trireme::where(s < restart_start(schedule, cycle), cycle - 1.0, later);
 }
 
 Value cosine_restarts(const Schedule& schedule, const Value& s) {
   const Value cycle = restart_cycle(schedule, s), start = restart_start(schedule, cycle);
   const Value length = pow(schedule.power, cycle) * static_cast<double>(schedule.steps);
-  const Value height =
-      pow(schedule.factor, cycle) * ((schedule.rate - schedule.last) / 2);
+  const Value height = pow(schedule.factor, cycle) * ((schedule.rate - schedule.last) / 2);
   return (cos((s - start) / length * kPi) + 1.0) * height + schedule.last;
 }
 

@@ -90,10 +90,9 @@ Value Updates::state(const Slot& slot, const char* suffix, double initial) const
 
 Value Updates::state_of_shape(const Slot& slot, const char* suffix, const Shape& shape) const {
   const ir::Parameter& parameter = program_.parameter_of(slot.parameter.get());
-  return Value(program_.add_parameter(
-      state_prefix(options_.name) + parameter.name() + "." + suffix,
-      ir::Type{parameter.value->type.dtype, shape, ""}, constant(0), /*trainable=*/false,
-      parameter.location));
+  return Value(program_.add_parameter(state_prefix(options_.name) + parameter.name() + "." + suffix,
+                                      ir::Type{parameter.value->type.dtype, shape, ""}, constant(0),
+                                      /*trainable=*/false, parameter.location));
 }
 
 Value Updates::product(const std::string& name, const std::function<Value()>& factor) const {

@@ -55,7 +55,8 @@ void require_volume(const Value& x, const char* what) {
 // Front, back, top, bottom, left, right. With ceil_mode the last of each pair may be larger.
 std::vector<std::int64_t> pool_padding(const Value& x, const Pool3dOptions& options,
                                        const Triple& stride) {
-  std::vector<std::int64_t> sides = padding_of(size_of_volume(x), options.padding, options.kernel, stride, 1);
+  std::vector<std::int64_t> sides =
+      padding_of(size_of_volume(x), options.padding, options.kernel, stride, 1);
   if (!options.ceil_mode || options.padding.same) return sides;
   const auto sizes = list(options.kernel), steps = list(stride);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -103,12 +104,13 @@ Value conv3d(const Value& x, Conv3dOptions options, SourceLocation where) {
   const Value weight = layer.parameter("weight", x.dtype(), shape,
                                        weight_init(options.weight_init, options.activation), true,
                                        options.weight_settings);
-  Value y = trireme::conv3d(
-      x, weight,
-      {.stride = list(options.stride),
-       .padding = padding_of(size_of_volume(x), options.padding, options.kernel, options.stride, options.dilation),
-       .dilation = list(options.dilation),
-       .groups = options.groups});
+  Value y =
+      trireme::conv3d(x, weight,
+                      {.stride = list(options.stride),
+                       .padding = padding_of(size_of_volume(x), options.padding, options.kernel,
+                                             options.stride, options.dilation),
+                       .dilation = list(options.dilation),
+                       .groups = options.groups});
   if (options.bias) {
     y = y + spread(layer.parameter("bias", x.dtype(), {options.channels}, options.bias_init, true,
                                    options.bias_settings),
@@ -143,19 +145,18 @@ Value conv_transpose3d(const Value& x, ConvTranspose3dOptions options, SourceLoc
     steps *= static_cast<double>(stride[i]);
   }
   const auto groups = static_cast<double>(options.groups);
-  const Initializer initializer = transposed_init(
-      options.weight_init, options.activation, window, steps, static_cast<double>(in) / groups,
-      static_cast<double>(options.channels) / groups);
+  const Initializer initializer = transposed_init(options.weight_init, options.activation, window,
+                                                  steps, static_cast<double>(in) / groups,
+                                                  static_cast<double>(options.channels) / groups);
   const Value weight =
       layer.parameter("weight", x.dtype(), shape, initializer, true, options.weight_settings);
-  Value y = conv3d_input_gradient(
-      x, weight,
-      {.size = size,
-       .stride = stride,
-       .padding =
-           padding_of(size, options.padding, options.kernel, options.stride, options.dilation),
-       .dilation = dilation,
-       .groups = options.groups});
+  Value y = conv3d_input_gradient(x, weight,
+                                  {.size = size,
+                                   .stride = stride,
+                                   .padding = padding_of(size, options.padding, options.kernel,
+                                                         options.stride, options.dilation),
+                                   .dilation = dilation,
+                                   .groups = options.groups});
   if (options.bias) {
     y = y + spread(layer.parameter("bias", x.dtype(), {options.channels}, options.bias_init, true,
                                    options.bias_settings),

@@ -28,8 +28,8 @@ Value unit_vector(const Value& row, double epsilon) {
 Value weight_norm(const Value& v, WeightNormOptions options, SourceLocation where) {
   Layer layer(v, "weight_norm", options.name, where);
   const int axis = unit_axis(layer, "weight_norm", v, options.axis);
-  const Value length = layer.parameter("length", v.dtype(), {v.dim(axis)}, options.init, true,
-                                       options.settings);
+  const Value length =
+      layer.parameter("length", v.dtype(), {v.dim(axis)}, options.init, true, options.settings);
   const Value size = norm(v, {.axes = axes_but(axis, v.rank())});
   const Value is_zero = equal(size, 0.0);
   const Value scale = trireme::where(is_zero, 0.0, length / trireme::where(is_zero, 1.0, size));
@@ -53,7 +53,8 @@ Value spectral_norm(const Value& weight, SpectralNormOptions options, SourceLoca
   const Value fixed = stop_gradient(matrix);
   const Value u = layer.parameter("u", weight.dtype(), {units}, normal(), /*trainable=*/false);
   // Rows [1, units] and [1, rest].
-  const Value first = unit_vector(reshape(u, {.shape = {1, units}}), options.epsilon);
+  const Value first =
+      unit_vector(reshape(stop_gradient(u), {.shape = {1, units}}), options.epsilon);
   const auto right_of = [&](const Value& left) {
     return unit_vector(matmul(left, fixed), options.epsilon);
   };

@@ -54,7 +54,8 @@ void optimizer_fields(Visit& visit, Options& o) {
   }
   if constexpr (requires { o.decrease; }) {
     visit({"decrease", "factor of a step after the sign changed", {0, 1, true, true}}, o.decrease);
-    visit({"increase", "factor of a step after the sign stayed", {.min = 1, .open_min = true}}, o.increase);
+    visit({"increase", "factor of a step after the sign stayed", {.min = 1, .open_min = true}},
+          o.increase);
     visit({"min_step", "smallest step", nn::kNotNegative}, o.min_step);
     visit({"max_step", "largest step", nn::kNotNegative}, o.max_step);
   }

@@ -112,8 +112,7 @@ struct CosineRestartsSchedule {
 template <class Visit>
 void fields(Visit& visit, CosineRestartsSchedule& o) {
   visit({"epochs", "length of the first cycle", {.min = 1}, false, "", "epochs"}, o.epochs);
-  visit({"growth", "each cycle is so many times longer than the one before", {.min = 1}},
-        o.growth);
+  visit({"growth", "each cycle is so many times longer than the one before", {.min = 1}}, o.growth);
   visit({"last", "rate at the end of each cycle", kNotNegative}, o.last);
   visit({"factor", "of the height above `last` after each cycle", kNotNegative}, o.factor);
 }
@@ -125,9 +124,9 @@ template <class Visit>
 void fields(Visit& visit, PiecewiseConstantSchedule& o) {
   visit({"epochs", "when the rate changes, such as `[80, 120]`", kExtent, true, "", "epochs"},
         o.epochs);
-  visit({"rates", "the rate from each of these epochs on, after `learning_rate`", kNotNegative,
-         true},
-        o.rates);
+  visit(
+      {"rates", "the rate from each of these epochs on, after `learning_rate`", kNotNegative, true},
+      o.rates);
 }
 struct PlateauSchedule {
   Plateau plateau = {};
@@ -191,8 +190,8 @@ void for_each_schedule(Visit&& visit) {
         });
   visit({"cosine_restarts", "Half a cosine down to `last`, then again from the start"},
         CosineRestartsSchedule{}, [](const CosineRestartsSchedule& o, const C& c) {
-          return Schedule::cosine_restarts(c.rate, o.epochs * c.updates_per_epoch, o.growth,
-                                           o.last, o.factor);
+          return Schedule::cosine_restarts(c.rate, o.epochs * c.updates_per_epoch, o.growth, o.last,
+                                           o.factor);
         });
   visit({"piecewise_constant", "Given rates from given epochs on"}, PiecewiseConstantSchedule{},
         [](const PiecewiseConstantSchedule& o, const C& c) {
