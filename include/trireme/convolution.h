@@ -176,6 +176,9 @@ struct Pool1dOptions {
   bool ceil_mode = false;         // as in PoolOptions
   bool count_include_pad = true;  // avg_pool1d only: padding counts as elements
 };
+// The maximum and the mean of each window: [batch, channels, windows]. They are max_pool and
+// avg_pool of images of height 1.
+// Errors: usage, for other shapes and invalid windows.
 TRIREME_API Value max_pool1d(const Value& x, Pool1dOptions options,
                              SourceLocation where = SourceLocation::current());
 TRIREME_API Value avg_pool1d(const Value& x, Pool1dOptions options,

@@ -52,7 +52,7 @@ def lamb(p, g, t, state, rate, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_deca
 
 
 def nadam(p, g, t, state, rate, beta1=0.9, beta2=0.999, epsilon=1e-8, momentum_decay=4e-3):
-    """Dozat 2016, "Incorporating Nesterov momentum into Adam", with the schedule of its section 2."""
+    """Dozat 2016, "Incorporating Nesterov momentum into Adam", with the momenta of its code."""
     now, then = (beta1 * (1 - 0.5 * 0.96**(s * momentum_decay)) for s in (t, t + 1))
     state["c"] = state.get("c", 1) * now
     state["m"] = beta1 * state.get("m", 0) + (1 - beta1) * g

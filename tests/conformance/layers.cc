@@ -403,8 +403,9 @@ void add_adaptive(std::vector<TrainingCase>& cases) {
                "Rprop([w], lr=0.01, etas=(0.25, 1.5), step_sizes=(0.01, 0.03))"));
   cases.push_back(training_case("lars", Lars{.learning_rate = 0.1, .trust = 0.1},
                                 torch_formula("lars", "rate=0.1, trust=0.1")));
-  cases.push_back(training_case("adafactor", Adafactor{.learning_rate = 0.05, .weight_decay = 0.1},
-                                torch_formula("adafactor", "rate=0.05, weight_decay=0.1")));
+  // A larger rate ends in a cycle around the minimum, where rounding errors grow.
+  cases.push_back(training_case("adafactor", Adafactor{.learning_rate = 0.01, .weight_decay = 0.1},
+                                torch_formula("adafactor", "rate=0.01, weight_decay=0.1")));
   cases.push_back(training_case("lion", Lion{.learning_rate = 0.01, .weight_decay = 0.1},
                                 torch_formula("lion", "rate=0.01, weight_decay=0.1")));
 }

@@ -170,6 +170,8 @@ RULES = [
      "the difference of gradient and momentum overflows"),
     ("optimizer lamb*", "result*", huge, "norms and squares overflow"),
     ("optimizer lars*", "result*", huge, "norms overflow"),
+    ("optimizer lars*", "result*", lambda x, *_: all(abs(v) < 1.2e-38 for v in x[1]),
+     "subnormal gradients have few digits"),
     ("optimizer adafactor", "result*", huge, "norms and squares overflow"),
     ("optimizer rprop*", "result*", has_nan, "the sign of NaN is NaN"),
     ("nll", "result*", both_zero, ZERO_SIGN),

@@ -112,7 +112,8 @@ struct CosineRestartsSchedule {
 template <class Visit>
 void fields(Visit& visit, CosineRestartsSchedule& o) {
   visit({"epochs", "length of the first cycle", {.min = 1}, false, "", "epochs"}, o.epochs);
-  visit({"growth", "each cycle is so many times longer than the one before", {.min = 1}}, o.growth);
+  visit({"growth", "the length of a cycle, divided by that of the one before", {.min = 1}},
+        o.growth);
   visit({"last", "rate at the end of each cycle", kNotNegative}, o.last);
   visit({"factor", "of the height above `last` after each cycle", kNotNegative}, o.factor);
 }
