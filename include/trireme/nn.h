@@ -330,7 +330,7 @@ TRIREME_API Value weight_norm(const Value& v, WeightNormOptions options = {},
 
 struct SpectralNormOptions {
   int axis = -1;                // of the units
-  std::int64_t iterations = 1;  // of the power method, in each training step; 1 or more
+  std::int64_t iterations = 1;  // of the power method, in each training step; 1 to 1000
   double epsilon = 1e-12;       // lower limit of norms
   std::string name = {};
 };

@@ -250,7 +250,8 @@ struct RAdam {
 // be a constant.
 struct Rprop {
   Schedule learning_rate = 1e-2;
-  double decrease = 0.5, increase = 1.2;  // below 1, above 1
+  double decrease = 0.5;  // between 0 and 1
+  double increase = 1.2;  // above 1
   double min_step = 1e-6, max_step = 50;
   Clip clip = {};
 };

@@ -41,6 +41,10 @@ Value fold(const Value& x, FoldOptions options, SourceLocation where) {
           "im2sequence returns such values");
   const Pair kernel = options.kernel, stride = options.stride.value_or(kernel);
   const Pair dilation = options.dilation, size = options.size;
+  constexpr std::int64_t kMax = std::int64_t{1} << 31;  // products of two numbers fit into i64
+  for (const Pair& pair : {kernel, stride, dilation, size}) {
+    require(std::max(pair.height, pair.width) < kMax, "sizes of 2^31 or more are too large");
+  }
   for (const Pair& pair : {kernel, stride, dilation}) {
     require(std::min(pair.height, pair.width) >= 1,
             "kernel, stride and dilation must be at least 1");
@@ -49,12 +53,13 @@ Value fold(const Value& x, FoldOptions options, SourceLocation where) {
           "set .size: {.size = {28, 28}}");
   const auto sides = padding_of(size, options.padding, kernel, stride, dilation);
   require(*std::min_element(sides.begin(), sides.end()) >= 0, "padding must not be negative");
-  // Computes with Dims, which reject numbers that are too large.
-  const std::int64_t height = (Dim(size.height) + Dim(sides[0]) + Dim(sides[1])).constant();
-  const std::int64_t width = (Dim(size.width) + Dim(sides[2]) + Dim(sides[3])).constant();
+  require(*std::max_element(sides.begin(), sides.end()) < kMax,
+          "padding of 2^31 or more is too large");
+  const std::int64_t height = size.height + sides[0] + sides[1];
+  const std::int64_t width = size.width + sides[2] + sides[3];
   const std::int64_t rows = windows_in(height, kernel.height, stride.height, dilation.height);
   const std::int64_t columns = windows_in(width, kernel.width, stride.width, dilation.width);
-  const std::int64_t window = (Dim(kernel.height) * Dim(kernel.width)).constant();
+  const std::int64_t window = kernel.height * kernel.width;
   require(x.dim(1) == Dim(rows) * Dim(columns),
           "such an image has " + std::to_string(rows) + " * " + std::to_string(columns) +
               " windows, but there are " + x.dim(1).str() + " steps");

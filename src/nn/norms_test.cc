@@ -94,7 +94,7 @@ TEST(SpectralNorm, FindsTheLargestSingularValueInTraining) {
   parameters["w"] = tensor({2, 2}, {0, 0, 0, 0});
   EXPECT_EQ(run(program, y, {}, parameters, true).data, (std::vector<double>{0, 0, 0, 0}));
   EXPECT_THAT(refusal_here([&] { spectral_norm(w, {.iterations = 0}); }),
-              HasSubstr("iterations must be at least 1"));
+              HasSubstr("iterations must be from 1 to 1000"));
   EXPECT_THAT(refusal_here([&] { spectral_norm(w, {.epsilon = 0}); }),
               HasSubstr("epsilon must be above 0"));
 }

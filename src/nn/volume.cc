@@ -133,6 +133,10 @@ Value conv_transpose3d(const Value& x, ConvTranspose3dOptions options, SourceLoc
                       std::to_string(options.groups) + " groups");
   }
   const auto from = size_of_volume(x), sides = list(options.padding.sides);
+  constexpr std::int64_t kMax = std::int64_t{1} << 31;  // the op refuses larger numbers
+  layer.require(*std::max_element(sides.begin(), sides.end()) < kMax &&
+                    *std::min_element(sides.begin(), sides.end()) >= 0,
+                "padding must be at least 0 and below 2^31");
   std::vector<std::int64_t> size;
   Shape shape{in, options.channels / options.groups};
   double window = 1, steps = 1;

@@ -39,7 +39,8 @@ Value weight_norm(const Value& v, WeightNormOptions options, SourceLocation wher
 Value spectral_norm(const Value& weight, SpectralNormOptions options, SourceLocation where) {
   Layer layer(weight, "spectral_norm", options.name, where);
   const int axis = unit_axis(layer, "spectral_norm", weight, options.axis);
-  layer.require(options.iterations >= 1, "iterations must be at least 1");
+  layer.require(options.iterations >= 1 && options.iterations <= 1000,
+                "iterations must be from 1 to 1000");
   layer.require(options.epsilon > 0, "epsilon must be above 0");
   const Dim units = weight.dim(axis);
   std::vector<std::int64_t> order = axes_but(axis, weight.rank());

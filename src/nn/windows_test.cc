@@ -191,6 +191,11 @@ TEST(Fold, RejectsWindowsOfOtherImages) {
               HasSubstr("8 features cannot be divided into windows of 3 elements"));
   EXPECT_THAT(refusal_here([&] { fold(x, {.kernel = 2}); }), HasSubstr("set .size"));
   EXPECT_THAT(refusal_here([&] { fold(x, {.size = 4, .kernel = 0}); }), HasSubstr("at least 1"));
+  const std::int64_t huge = std::int64_t{1} << 62;
+  EXPECT_THAT(refusal_here([&] { fold(x, {.size = 4, .kernel = 3, .dilation = huge}); }),
+              HasSubstr("sizes of 2^31 or more are too large"));
+  EXPECT_THAT(refusal_here([&] { fold(x, {.size = 4, .kernel = 2, .padding = huge}); }),
+              HasSubstr("padding of 2^31 or more is too large"));
   EXPECT_THAT(refusal_here([&] { fold(x, {.size = {4, 6}, .kernel = 2, .padding = -1}); }),
               HasSubstr("padding must not be negative"));
   EXPECT_THAT(refusal_here([&] { fold(program.input("s", f32, {batch, 8}), {.size = 4}); }),
@@ -213,6 +218,9 @@ TEST(ConvTranspose3d, HasTheExpectedSizesAndWeights) {
               HasSubstr("output_padding must be less than the stride"));
   EXPECT_THAT(refusal_here([&] { conv_transpose3d(x, {.channels = 2, .padding = 4}); }),
               HasSubstr("the result is empty"));
+  EXPECT_THAT(
+      refusal_here([&] { conv_transpose3d(x, {.channels = 2, .padding = std::int64_t{1} << 62}); }),
+      HasSubstr("below 2^31"));
   EXPECT_THAT(refusal_here([&] { conv_transpose3d(x, {.channels = 2, .stride = 0}); }),
               HasSubstr("at least 1"));
   EXPECT_THAT(
