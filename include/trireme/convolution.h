@@ -123,6 +123,25 @@ struct Conv3dOptions {
 TRIREME_API Value conv3d(const Value& x, Conv3dOptions options,
                          SourceLocation where = SourceLocation::current());
 
+struct ConvTranspose3dOptions {
+  std::int64_t channels = 0;  // required: channels of the result
+  Triple kernel = 3;
+  Triple stride = 1;
+  Padding3d padding = {};  // cut off from the result
+  Triple output_padding = 0;
+  Triple dilation = 1;
+  std::int64_t groups = 1;
+  bool bias = true;
+  Activation activation = {};
+  std::optional<Initializer> weight_init = {};  // as in ConvTranspose2dOptions
+  Initializer bias_init = {};
+  ParameterSettings weight_settings = {}, bias_settings = {};
+  std::string name = {};
+};
+// weight [in, channels / groups, kernel depth, height, width], bias [channels].
+TRIREME_API Value conv_transpose3d(const Value& x, ConvTranspose3dOptions options,
+                                   SourceLocation where = SourceLocation::current());
+
 struct Pool3dOptions {
   Triple kernel = 2;
   std::optional<Triple> stride = {};  // default: the kernel's size
@@ -136,6 +155,68 @@ TRIREME_API Value max_pool3d(const Value& x, Pool3dOptions options,
 TRIREME_API Value avg_pool3d(const Value& x, Pool3dOptions options,
                              SourceLocation where = SourceLocation::current());
 
+// [batch, channels, depth, height, width] to [batch, channels].
+TRIREME_API Value global_avg_pool3d(const Value& x,
+                                    SourceLocation where = SourceLocation::current());
+TRIREME_API Value global_max_pool3d(const Value& x,
+                                    SourceLocation where = SourceLocation::current());
+// Pools to volumes of `size`, as adaptive_avg_pool along each axis. All sizes are at least 1.
+TRIREME_API Value adaptive_avg_pool3d(const Value& x, Triple size,
+                                      SourceLocation where = SourceLocation::current());
+TRIREME_API Value adaptive_max_pool3d(const Value& x, Triple size,
+                                      SourceLocation where = SourceLocation::current());
+
+// --- Pooling of lines ---------------------------------------------------------------------------
+// x is [batch, channels, length].
+
+struct Pool1dOptions {
+  std::int64_t kernel = 2;
+  std::optional<std::int64_t> stride = {};  // default: the kernel's size
+  Padding1d padding = {};
+  bool ceil_mode = false;         // as in PoolOptions
+  bool count_include_pad = true;  // avg_pool1d only: padding counts as elements
+};
+// The maximum and the mean of each window: [batch, channels, windows]. They are max_pool and
+// avg_pool of images of height 1.
+// Errors: usage, for other shapes and invalid windows.
+TRIREME_API Value max_pool1d(const Value& x, Pool1dOptions options,
+                             SourceLocation where = SourceLocation::current());
+TRIREME_API Value avg_pool1d(const Value& x, Pool1dOptions options,
+                             SourceLocation where = SourceLocation::current());
+// [batch, channels, length] to [batch, channels].
+TRIREME_API Value global_avg_pool1d(const Value& x,
+                                    SourceLocation where = SourceLocation::current());
+TRIREME_API Value global_max_pool1d(const Value& x,
+                                    SourceLocation where = SourceLocation::current());
+// Pools to lines of `size` elements, at least 1, as adaptive_avg_pool along its width.
+TRIREME_API Value adaptive_avg_pool1d(const Value& x, std::int64_t size,
+                                      SourceLocation where = SourceLocation::current());
+TRIREME_API Value adaptive_max_pool1d(const Value& x, std::int64_t size,
+                                      SourceLocation where = SourceLocation::current());
+
+// --- Norms of windows ---------------------------------------------------------------------------
+
+struct LpPoolOptions {
+  double power = 2;  // p, at least 1 and finite
+  Pair kernel = 2;
+  std::optional<Pair> stride = {};  // default: the kernel's size
+};
+// The norm sum(|x|^p)^(1/p) of each window of an image, without padding. Its gradient is 0 where
+// the norm is 0. Powers may overflow: f32 numbers above 1e19 for p = 2. x is f32 or f64.
+// Errors: usage, for other operands and invalid options.
+TRIREME_API Value lp_pool(const Value& x, LpPoolOptions options = {},
+                          SourceLocation where = SourceLocation::current());
+struct LpPool1dOptions {
+  double power = 2;
+  std::int64_t kernel = 2;
+  std::optional<std::int64_t> stride = {};  // default: the kernel's size
+};
+// The same of lines [batch, channels, length].
+TRIREME_API Value lp_pool1d(const Value& x, LpPool1dOptions options = {},
+                            SourceLocation where = SourceLocation::current());
+
+// --- Windows as sequences -----------------------------------------------------------------------
+
 struct Im2SequenceOptions {
   Pair kernel = 1;
   std::optional<Pair> stride = {};  // default: the kernel's size
@@ -146,6 +227,20 @@ struct Im2SequenceOptions {
 // The features of a window are its elements [channels, kernel height, kernel width] in that order.
 TRIREME_API Value im2sequence(const Value& x, Im2SequenceOptions options,
                               SourceLocation where = SourceLocation::current());
+
+struct FoldOptions {
+  Pair size = 0;  // required: height and width of the image
+  Pair kernel = 1;
+  std::optional<Pair> stride = {};  // default: the kernel's size
+  Padding padding = {};             // cut off from the result
+  Pair dilation = 1;
+};
+// Adds up windows [batch, steps, features], as im2sequence returns them for these options, to an
+// image [batch, channels, height, width]. Where windows overlap, their elements are added, so that
+// it is the gradient of im2sequence. The numbers of steps and features are constant.
+// Errors: usage, for numbers of steps and features that such an image does not have.
+TRIREME_API Value fold(const Value& x, FoldOptions options,
+                       SourceLocation where = SourceLocation::current());
 
 // --- Sequences of different lengths -------------------------------------------------------------
 // x is [rows, width]; its rows are sequences (trireme/sequence.h).

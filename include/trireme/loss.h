@@ -4,6 +4,7 @@
 // the option `reduction` instead.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -37,11 +38,26 @@ TRIREME_API Value cross_entropy(const Value& logits, const Value& label,
                                 const CrossEntropyOptions& options = {},
                                 SourceLocation where = SourceLocation::current());
 
+struct NllOptions {
+  std::optional<std::int64_t> ignore_index = {};  // as in CrossEntropyOptions
+  std::vector<double> class_weights = {};         // as in CrossEntropyOptions
+  Reduction reduction = Reduction::none;
+};
+// The negative log likelihood -log_probability[label], times the weight of the label, for floats
+// [..., classes], such as the result of log_softmax(), and integer labels [...].
+// Errors: as cross_entropy.
+TRIREME_API Value nll(const Value& log_probability, const Value& label,
+                      const NllOptions& options = {},
+                      SourceLocation where = SourceLocation::current());
+
 struct BinaryCrossEntropyOptions {
   double pos_weight = 1;  // weight of targets 1, at least 0; above 1 if they are rare
+  // The weight of targets 1 for each class, the last axis, times pos_weight. Empty: 1.
+  std::vector<double> pos_weights = {};
   Reduction reduction = Reduction::none;  // the mean divides by the number of elements
 };
 // Elementwise, for targets in [0, 1]. Numerically stable for large logits.
+// Errors: usage, for operands of different types and for weights that are negative or not finite.
 TRIREME_API Value binary_cross_entropy_with_logits(
     const Value& logits, const Value& target, BinaryCrossEntropyOptions options = {},
     SourceLocation where = SourceLocation::current());
@@ -116,6 +132,28 @@ TRIREME_API Value focal_cross_entropy(const Value& logits, const Value& label,
                                       FocalCrossEntropyOptions options = {},
                                       SourceLocation where = SourceLocation::current());
 
+// Several classes of one example: x and target are floats [..., classes] of one type. The targets
+// are 1 for the classes of the example and 0 for others.
+
+struct MultiLabelMarginOptions {
+  double margin = 1;
+};
+// The sum of max(0, margin - x[i] + x[j]) over all i with target 1 and j with target 0, divided by
+// the number of classes: [...]. The work grows with the square of the number of classes.
+// Errors: usage, for operands of different types and for scalars.
+TRIREME_API Value multi_label_margin(const Value& x, const Value& target,
+                                     MultiLabelMarginOptions options = {},
+                                     SourceLocation where = SourceLocation::current());
+
+struct MultiLabelSoftMarginOptions {
+  std::vector<double> class_weights = {};  // as in CrossEntropyOptions
+};
+// The mean of the binary cross entropies of the classes, each times the weight of its class: [...].
+// Errors: usage, for operands of different types, for scalars and for invalid weights.
+TRIREME_API Value multi_label_soft_margin(const Value& x, const Value& target,
+                                          const MultiLabelSoftMarginOptions& options = {},
+                                          SourceLocation where = SourceLocation::current());
+
 // --- Distributions ----------------------------------------------------------------------------
 
 struct KlDivergenceOptions {
@@ -136,6 +174,18 @@ struct PoissonNllOptions {
 TRIREME_API Value poisson_nll(const Value& x, const Value& target, PoissonNllOptions options = {},
                               SourceLocation where = SourceLocation::current());
 
+struct GaussianNllOptions {
+  bool full = false;      // adds the constant log(2 pi) / 2
+  double epsilon = 1e-6;  // above 0; smaller variances count as this one
+};
+// Elementwise (log(variance) + (x - target)^2 / variance) / 2, for the mean x and the variance of a
+// normal distribution, which a network may predict both: Nix and Weigend 1994. All have one type,
+// and the variance is at least 0. A variance below epsilon gets the gradient of epsilon.
+// Errors: usage, for operands of different types and an epsilon that is not above 0.
+TRIREME_API Value gaussian_nll(const Value& x, const Value& target, const Value& variance,
+                               GaussianNllOptions options = {},
+                               SourceLocation where = SourceLocation::current());
+
 // --- Pairs and triplets -----------------------------------------------------------------------
 // Vectors are along the last axis; the result does not have this axis.
 
@@ -151,10 +201,14 @@ struct TripletMarginOptions {
   double margin = 1;
   bool swap = false;  // uses the smaller of the distances of anchor and positive to the negative
   double epsilon = 1e-6;  // added to differences, for a finite gradient if vectors are equal
+  // The distance of two batches of vectors, such as 1 - nn::cosine_similarity(a, b); it may have
+  // any shape. Default: the Euclidean distance |a - b + epsilon|.
+  std::function<Value(const Value& a, const Value& b)> distance = {};
 };
-// max(0, margin + |anchor - positive| - |anchor - negative|).
+// max(0, margin + |anchor - positive| - |anchor - negative|), where |.| may be another distance.
+// Errors: usage, for vectors of different types, and for distances of different types.
 TRIREME_API Value triplet_margin(const Value& anchor, const Value& positive, const Value& negative,
-                                 TripletMarginOptions options = {},
+                                 const TripletMarginOptions& options = {},
                                  SourceLocation where = SourceLocation::current());
 
 // In both, `similar` is 1 for pairs that belong together and 0 for other pairs.

@@ -290,6 +290,59 @@ struct InstanceNormOptions {
 TRIREME_API Value instance_norm(const Value& x, InstanceNormOptions options = {},
                                 SourceLocation where = SourceLocation::current());
 
+struct RmsNormOptions {
+  int axes = 1;  // number of last axes that are normalized together
+  double epsilon = 1e-6;
+  bool affine = true;  // with the parameter weight of the shape of these axes
+  std::string name = {};
+};
+// x / sqrt(mean(x^2) + epsilon): layer_norm without the mean and the bias. Zhang and Sennrich 2019.
+// x has a float dtype, and constant sizes of these axes.
+// Errors: usage, for other operands and axes that x does not have.
+TRIREME_API Value rms_norm(const Value& x, RmsNormOptions options = {},
+                           SourceLocation where = SourceLocation::current());
+
+struct LocalResponseNormOptions {
+  std::int64_t size = 5;  // channels of a window
+  double alpha = 1e-4, beta = 0.75, k = 1;
+};
+// x / (k + alpha * m)^beta, where m is the mean of x^2 over the window of `size` channels, axis 1:
+// those from size / 2 before to (size - 1) / 2 after the channel, with zeros beyond the ends.
+// Krizhevsky et al. 2012, whose alpha is alpha / size here. x has a float dtype, rank 2 or more,
+// and constant sizes except the batch. k must be above 0.
+// Errors: usage, for other operands and invalid options.
+TRIREME_API Value local_response_norm(const Value& x, LocalResponseNormOptions options = {},
+                                      SourceLocation where = SourceLocation::current());
+
+struct WeightNormOptions {
+  int axis = -1;                    // of the units: each has a length of its own
+  Initializer init = ones();        // the first lengths
+  ParameterSettings settings = {};  // of the lengths
+  std::string name = {};
+};
+// Separates the length of a weight from its direction: length * v / |v|, with the norm over all
+// axes except `axis` and the parameter length [units]. Salimans and Kingma 2016. Use the result
+// with an op: matmul(x, nn::weight_norm(program.parameter("w", f32, {8, 4}))). A unit of zeros
+// stays zero and has gradient 0. v is f32 or f64 with rank 2 or more and constant sizes.
+// Errors: usage, for other operands and an axis that v does not have.
+TRIREME_API Value weight_norm(const Value& v, WeightNormOptions options = {},
+                              SourceLocation where = SourceLocation::current());
+
+struct SpectralNormOptions {
+  int axis = -1;                // of the units
+  std::int64_t iterations = 1;  // of the power method, in each training step; 1 to 1000
+  double epsilon = 1e-12;       // lower limit of norms
+  std::string name = {};
+};
+// A weight divided by its largest singular value, as a matrix of the units and all other axes:
+// Miyato et al. 2018. In training, the power method improves the parameter `u` [units], which is
+// not trained and starts as normal numbers; in inference it stays. The gradient takes the singular
+// vectors as constants. Use the result with an op, as that of weight_norm(). The weight is f32 or
+// f64 with rank 2 or more and constant sizes.
+// Errors: usage, for other operands, an axis that the weight does not have and invalid options.
+TRIREME_API Value spectral_norm(const Value& weight, SpectralNormOptions options = {},
+                                SourceLocation where = SourceLocation::current());
+
 struct DropoutOptions {
   double rate = 0.5;  // in [0, 1)
 };

@@ -40,13 +40,20 @@ struct TRIREME_API Schedule {
     cosine,
     polynomial,
     one_cycle,
-    inverse_sqrt
+    inverse_sqrt,
+    cyclic,
+    cosine_restarts,
+    piecewise_constant,
+    sequential
   };
   Kind kind = Kind::constant;
   double rate = 1e-3;      // at the start, or after the warm-up
   std::int64_t steps = 0;  // length of a stair, or steps until the end
   double factor = 1, last = 0, power = 1;
   std::vector<std::int64_t> milestones = {};
+  std::int64_t fall = 0;             // of cyclic
+  std::vector<double> rates = {};    // of piecewise_constant
+  std::vector<Schedule> parts = {};  // of sequential
   std::int64_t warmup_steps = 0;
   std::optional<Plateau> plateau = {};
 
@@ -69,6 +76,27 @@ struct TRIREME_API Schedule {
   // peak * min((step + 1) / steps, sqrt(steps / (step + 1))): Vaswani et al. 2017, where peak is 1
   // / sqrt(width * steps).
   static Schedule inverse_sqrt(double peak, std::int64_t steps);
+  // A straight line from `low` to `peak` in `rise` steps and back in `fall` steps (0: as many as
+  // `rise`), again and again: Smith 2017. The height of the peak above `low` is multiplied by
+  // cycle_factor after each cycle and by step_factor after each step. 0.5 and 1 are PyTorch's
+  // "triangular2"; 1 and gamma are its "exp_range".
+  // Errors: usage, for numbers of steps below 1.
+  static Schedule cyclic(double low, double peak, std::int64_t rise, std::int64_t fall = 0,
+                         double cycle_factor = 1, double step_factor = 1);
+  // Half a cosine from `rate` to `last` during `steps`, then again from the start: Loshchilov and
+  // Hutter 2017. Each cycle is `growth` times longer than the one before, and its height above
+  // `last` is multiplied by `factor`.
+  // Errors: usage, for steps or growth below 1.
+  static Schedule cosine_restarts(double rate, std::int64_t steps, std::int64_t growth = 1,
+                                  double last = 0, double factor = 1);
+  // rates[n] in a step that has reached n milestones, which are increasing.
+  // Errors: usage, unless there is one rate more than milestones.
+  static Schedule piecewise_constant(std::vector<double> rates,
+                                     std::vector<std::int64_t> milestones);
+  // parts[n] in a step that has reached n milestones, which are increasing. Each part begins with
+  // its step 0, and may have a warm-up.
+  // Errors: usage, unless there is one part more than milestones, and for parts with a plateau.
+  static Schedule sequential(std::vector<Schedule> parts, std::vector<std::int64_t> milestones);
   // Linear from rate / steps in step 0 to rate; then this Schedule from its step 0.
   Schedule warmup(std::int64_t steps) const;
   // This Schedule times a factor that the Trainer lowers. The factor and the other state are
@@ -98,7 +126,7 @@ struct Clip {
 // size of the table. SGD, Adagrad and FTRL give the same result as with a dense gradient. The
 // running means of the other optimizers do not decay for rows that are not looked up. Options that
 // need all rows in every step are refused for such a table: weight decay and penalties (except
-// FTRL's own), accumulation, averages, LAMB.
+// FTRL's own), accumulation, averages, LAMB, LARS, Adafactor.
 
 // p -= rate * g: Robbins and Monro 1951.
 struct Sgd {
@@ -191,6 +219,69 @@ struct Adamax {
   Clip clip = {};
 };
 
+// Adam with Nesterov's momentum: Dozat 2016. With c_t = beta1 * (1 - 0.96^(t * momentum_decay) / 2)
+// and C_t = c_1 * ... * c_t, the numerator of Adam's quotient is
+// c_(t+1) * m / (1 - C_(t+1)) + (1 - c_t) * g / (1 - C_t).
+struct NAdam {
+  Schedule learning_rate = 2e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-8;
+  double momentum_decay = 4e-3;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// Rectified Adam: Liu et al. 2020. With r = 2 / (1 - beta2) - 1 and
+// s = r - 2 t * beta2^t / (1 - beta2^t), Adam's change is multiplied by
+// sqrt((s - 4) (s - 2) r / ((r - 4) (r - 2) s)) where s > 5, else it is rate * m / (1 - beta1^t).
+// As in PyTorch, epsilon is added to sqrt(v) and then divided by sqrt(1 - beta2^t), too.
+struct RAdam {
+  Schedule learning_rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// p -= size * sign(g), where each element has its own size. It starts at learning_rate, is
+// multiplied by `increase` while the sign of g stays and by `decrease` when it changes, and stays
+// in [min_step, max_step]. After a change of the sign there is no step: Riedmiller and Braun 1993,
+// as iRprop- of Igel and Huesken 2003. For whole data sets, not for batches. The learning rate must
+// be a constant.
+struct Rprop {
+  Schedule learning_rate = 1e-2;
+  double decrease = 0.5;  // between 0 and 1
+  double increase = 1.2;  // above 1
+  double min_step = 1e-6, max_step = 50;
+  Clip clip = {};
+};
+
+// Momentum with a rate for each whole parameter, for large batches: v = momentum * v +
+// rate * trust * |p| / (|g| + weight_decay * |p|) * (g + weight_decay * p); p -= v. The quotient
+// with trust is 1 if a norm is 0. You, Gitman and Ginsburg 2017.
+struct Lars {
+  Schedule learning_rate = 0.1;
+  double momentum = 0.9;
+  double trust = 1e-3;
+  double weight_decay = 1e-4;
+  Clip clip = {};
+};
+
+// Adam without m, whose v of a matrix is the product of a row and a column: Shazeer and Stern 2018.
+// The last two axes are the matrix; parameters of rank below 2 have a whole v. In step t, v is a
+// running mean of g^2 with decay 1 - t^-decay_power. d = g / sqrt(v), divided by
+// max(1, rms(d) / threshold); p is first multiplied by 1 - rate * weight_decay, and then
+// p -= max(epsilon, rms(p)) * min(rate, 1 / sqrt(t)) * d. rms(.) is the root of the mean square of
+// the whole parameter.
+struct Adafactor {
+  Schedule learning_rate = 1e-2;
+  double decay_power = 0.8;  // above 0
+  double epsilon = 1e-3;     // lower limit of rms(p)
+  double threshold = 1;      // above 0: of rms(d)
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
 // d is the step of Adam at rate 1 plus weight_decay * p. p -= rate * d * |p| / |d|, where |.| is
 // the L2 norm of the whole parameter; the quotient is 1 if a norm is 0: You et al. 2020. The norms
 // cost one pass over the parameter before the update.
@@ -224,8 +315,9 @@ struct Ftrl {
   Clip clip = {};
 };
 
-using Optimizer = std::variant<Sgd, Momentum, Adam, AdamW, Adagrad, DecayedAdagrad, Adadelta,
-                               RmsProp, Adamax, Lamb, Lion, Ftrl>;
+using Optimizer =
+    std::variant<Sgd, Momentum, Adam, AdamW, Adagrad, DecayedAdagrad, Adadelta, RmsProp, Adamax,
+                 Lamb, Lion, Ftrl, NAdam, RAdam, Rprop, Lars, Adafactor>;
 
 // Averages of the trained parameters, kept in parameters "<name>.average".
 struct TRIREME_API Average {

@@ -67,6 +67,21 @@ class Options(unittest.TestCase):
             a = np.full((2, 4), sign, "f4")
             self.assertEqual(session.run({"x": a}, total), 8)
 
+    def test_functions_of_two_values(self):
+        loss = tr.losses.triplet_margin(
+            self.x, self.x + 1.0, self.x * 2.0, margin=2,
+            distance=lambda a, b: tr.sum(tr.abs(a - b), 1))
+        a = np.random.default_rng(1).normal(size=(5, 4)).astype("f4")
+        expected = np.maximum(4 - np.abs(a).sum(1) + 2, 0)
+        np.testing.assert_allclose(tr.Session(self.program).run({"x": a}, loss), expected, rtol=1e-5)
+
+    def test_schedules_one_after_the_other(self):
+        schedule = tr.schedules.sequential([0.5, tr.schedules.cyclic(0.1, 0.3, 2)], [3])
+        rates = [schedule.at(step) for step in range(7)]
+        np.testing.assert_allclose(rates, [0.5, 0.5, 0.5, 0.1, 0.2, 0.3, 0.2])
+        pieces = tr.schedules.piecewise_constant([1, 0.5], 2)
+        self.assertEqual([pieces.at(1), pieces.at(2)], [1, 0.5])
+
     def test_wrong_types_are_clear(self):
         cases = [
             (lambda: tr.nn.linear(self.x, "ten"), r"nn\.linear: units is 'ten', of type str"),

@@ -17,21 +17,6 @@ bool is_word_same(const std::string& word) {
   return word == "same";
 }
 
-constexpr const char* kLineHint =
-    "reshape it to [batch, channels, length]; only the batch may be a symbol";
-
-bool is_line(const Value& x) {
-  return x.rank() == 3 && x.dim(1).is_constant() && x.dim(2).is_constant();
-}
-
-// Reshapes a line to an image of height 1, and back.
-Value as_image(const Value& line) {
-  return reshape(line, {.shape = {line.dim(0), line.dim(1), 1, line.dim(2)}});
-}
-Value as_line(const Value& image) {
-  return reshape(image, {.shape = {image.dim(0), image.dim(1), image.dim(3)}});
-}
-
 // The common options of all convolutions; the geometry is that of an image.
 struct Geometry {
   Pair kernel, stride, dilation;
@@ -95,35 +80,6 @@ Value convolve(Layer& layer, const Value& x, const Options& options, const Geome
   return add_bias_and_activation(layer, y, options, g, where);
 }
 
-// Returns the length of the result of a transposed convolution.
-std::int64_t transposed_size(Layer& layer, std::int64_t size, std::int64_t kernel,
-                             std::int64_t stride, std::int64_t dilation, std::int64_t padding,
-                             std::int64_t extra) {
-  layer.require(stride > 0 && dilation > 0, "stride and dilation must be at least 1");
-  layer.require(
-      extra >= 0 && extra < stride, "output_padding must be less than the stride",
-      "output_padding selects one of the lengths that the convolution maps to the input's length");
-  // Computes with Dims, which reject numbers that are too large.
-  const Dim spread_out = Dim(size - 1) * Dim(stride) + Dim(dilation) * Dim(kernel - 1);
-  const std::int64_t result = (spread_out - Dim(padding) + Dim(1 + extra)).constant();
-  layer.require(result > 0, "the result is empty", "use less padding");
-  return result;
-}
-
-// With a stride s, one result sums up a share 1 / s^2 of the window of every input channel.
-template <class Options>
-Initializer transposed_init(const Options& options, const Geometry& g, std::int64_t in) {
-  if (options.weight_init) return *options.weight_init;
-  const auto window = static_cast<double>(g.kernel.height * g.kernel.width);
-  const auto steps = static_cast<double>(g.stride.height * g.stride.width);
-  const auto groups = static_cast<double>(options.groups);
-  const double fan_in = std::max(1.0, static_cast<double>(in) / groups * window / steps);
-  const double fan_out = static_cast<double>(options.channels) / groups * window;
-  const double gain = gain_of(options.activation);
-  const double variance = options.activation ? gain * gain / fan_in : 2 / (fan_in + fan_out);
-  return uniform(-std::sqrt(3 * variance), std::sqrt(3 * variance));
-}
-
 template <class Options>
 Value convolve_transposed(Layer& layer, const Value& x, const Options& options, const Geometry& g,
                           const Pair& extra, SourceLocation where) {
@@ -141,8 +97,14 @@ Value convolve_transposed(Layer& layer, const Value& x, const Options& options, 
               transposed_size(layer, size.width, g.kernel.width, g.stride.width, g.dilation.width,
                               g.padding.left + g.padding.right, extra.width)};
   }
-  const Value weight = weight_of(layer, x, options, g, in, options.channels / options.groups,
-                                 transposed_init(options, g, in));
+  const auto groups = static_cast<double>(options.groups);
+  const Initializer initializer = transposed_init(
+      options.weight_init, options.activation,
+      static_cast<double>(g.kernel.height * g.kernel.width),
+      static_cast<double>(g.stride.height * g.stride.width), static_cast<double>(in) / groups,
+      static_cast<double>(options.channels) / groups);
+  const Value weight =
+      weight_of(layer, x, options, g, in, options.channels / options.groups, initializer);
   const Value y = conv2d_input_gradient(
       x, weight,
       {.size = list(result),
@@ -157,6 +119,30 @@ Value convolve_transposed(Layer& layer, const Value& x, const Options& options, 
 
 const char* const kImageHint =
     "reshape it to [batch, channels, height, width]; only the batch may be a symbol";
+
+std::int64_t transposed_size(Layer& layer, std::int64_t size, std::int64_t kernel,
+                             std::int64_t stride, std::int64_t dilation, std::int64_t padding,
+                             std::int64_t extra) {
+  layer.require(stride > 0 && dilation > 0, "stride and dilation must be at least 1");
+  layer.require(
+      extra >= 0 && extra < stride, "output_padding must be less than the stride",
+      "output_padding selects one of the lengths that the convolution maps to the input's length");
+  // Computes with Dims, which reject numbers that are too large.
+  const Dim spread_out = Dim(size - 1) * Dim(stride) + Dim(dilation) * Dim(kernel - 1);
+  const std::int64_t result = (spread_out - Dim(padding) + Dim(1 + extra)).constant();
+  layer.require(result > 0, "the result is empty", "use less padding");
+  return result;
+}
+
+// With a stride s, one result sums up a share 1 / s^2 of the window of every input channel.
+Initializer transposed_init(const std::optional<Initializer>& given, const Activation& activation,
+                            double window, double steps, double in, double out) {
+  if (given) return *given;
+  const double fan_in = std::max(1.0, in * window / steps);
+  const double gain = gain_of(activation);
+  const double variance = activation ? gain * gain / fan_in : 2 / (fan_in + out * window);
+  return uniform(-std::sqrt(3 * variance), std::sqrt(3 * variance));
+}
 
 std::vector<std::int64_t> list(const Pair& pair) { return {pair.height, pair.width}; }
 
@@ -180,6 +166,24 @@ std::vector<std::int64_t> padding_of(const Pair& size, const Padding& padding, c
 bool is_image(const Value& x) {
   return x.rank() == 4 && x.dim(1).is_constant() && x.dim(2).is_constant() &&
          x.dim(3).is_constant();
+}
+
+const char* const kLineHint =
+    "reshape it to [batch, channels, length]; only the batch may be a symbol";
+
+bool is_line(const Value& x) {
+  return x.rank() == 3 && x.dim(1).is_constant() && x.dim(2).is_constant();
+}
+
+void require_line(const Value& x, const char* what) {
+  if (!is_line(x)) fail_layer(what, "the input is not a batch of lines", kLineHint, x);
+}
+
+Value as_image(const Value& line) {
+  return reshape(line, {.shape = {line.dim(0), line.dim(1), 1, line.dim(2)}});
+}
+Value as_line(const Value& image) {
+  return reshape(image, {.shape = {image.dim(0), image.dim(1), image.dim(3)}});
 }
 
 void require_image(const Value& x, const char* what) {

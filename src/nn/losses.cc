@@ -120,48 +120,13 @@ Value reduced(const Value& losses, const Value& weights, Reduction reduction) {
 
 namespace {
 
-void check(const Value& logits, const CrossEntropyOptions& options) {
-  const auto require = [&](bool holds, const std::string& message) {
-    if (!holds) fail_layer("cross_entropy", message, "", logits);
-  };
-  require(options.label_smoothing >= 0 && options.label_smoothing < 1,
-          "label_smoothing must be in [0, 1)");
-  if (options.class_weights.empty()) return;
-  require(logits.dim(-1) == Dim(static_cast<std::int64_t>(options.class_weights.size())),
-          "there are " + std::to_string(options.class_weights.size()) + " class weights for " +
-              logits.dim(-1).str() + " classes");
-  for (const double weight : options.class_weights) {
-    require(
-        weight >= 0 && std::isfinite(weight),
-        "a class weight must be a finite number, at least 0, but one is " + std::to_string(weight));
-  }
-}
-
-// The weight of each class along the last axis of the logits; empty if all are 1.
-Value class_weights(const Value& logits, const CrossEntropyOptions& options,
-                    const SourceLocation& where) {
-  if (options.class_weights.empty()) return {};
-  Layer layer(logits, "cross_entropy", "", where);
-  const Value weights = layer.parameter("class_weights", logits.dtype(), {logits.dim(-1)},
-                                        values(options.class_weights), /*trainable=*/false);
-  return spread(weights, logits, {logits.rank() - 1});
-}
-
-}  // namespace
-
-// A comparison with the class numbers selects the label's logarithm without a gather and without a
-// scatter in the gradient, so that it stays one fused kernel.
-Value cross_entropy(const Value& logits, const Value& label, const CrossEntropyOptions& options,
-                    SourceLocation where) {
-  LocationScope at(logits, "cross_entropy", where);
-  const LocationScope at_label(label, "cross_entropy", where);
-  require_labels("cross_entropy", logits, label);
-  check(logits, options);
-  const Value checked = checked_labels(label, logits.dim(-1), options.ignore_index);
-  const std::int64_t last = logits.rank() - 1;
-  const Value of_class = class_weights(logits, options, where);
-  const Value logs = log_softmax(logits, -1, where);
-  const Value mask = label_mask(at, logits, checked);
+// The loss of each label from the logarithms of the probabilities.
+Value label_loss(LocationScope& at, const char* what, const Value& logs, const Value& label,
+                 const CrossEntropyOptions& options, const SourceLocation& where) {
+  const Value checked = checked_labels(label, logs.dim(-1), options.ignore_index);
+  const std::int64_t last = logs.rank() - 1;
+  const Value of_class = class_weights(what, "class_weights", logs, options.class_weights, where);
+  const Value mask = label_mask(at, logs, checked);
   const Value weighted = of_class ? logs * of_class : logs;
   const Value picked = sum(trireme::where(mask, weighted, 0.0), {.axes = {last}});
   const double smoothing = options.label_smoothing;
@@ -178,6 +143,53 @@ Value cross_entropy(const Value& logits, const Value& label, const CrossEntropyO
   return reduced(loss, weight, options.reduction);
 }
 
+}  // namespace
+
+Value class_weights(const char* what, const char* name, const Value& x,
+                    const std::vector<double>& weights, const SourceLocation& where) {
+  if (weights.empty()) return {};
+  require_option(x.rank() >= 1 && x.dim(-1) == Dim(static_cast<std::int64_t>(weights.size())), what,
+                 "there are " + std::to_string(weights.size()) + " class weights for " +
+                     (x.rank() >= 1 ? x.dim(-1).str() : "no") + " classes",
+                 x);
+  for (const double weight : weights) {
+    require_option(
+        weight >= 0 && std::isfinite(weight), what,
+        "a class weight must be a finite number, at least 0, but one is " + std::to_string(weight),
+        x);
+  }
+  Layer layer(x, what, "", where);
+  const Value all =
+      layer.parameter(name, x.dtype(), {x.dim(-1)}, values(weights), /*trainable=*/false);
+  return spread(stop_gradient(all), x, {x.rank() - 1});
+}
+
+// A comparison with the class numbers selects the label's logarithm without a gather and without a
+// scatter in the gradient, so that it stays one fused kernel.
+Value cross_entropy(const Value& logits, const Value& label, const CrossEntropyOptions& options,
+                    SourceLocation where) {
+  LocationScope at(logits, "cross_entropy", where);
+  const LocationScope at_label(label, "cross_entropy", where);
+  require_labels("cross_entropy", logits, label);
+  require_option(options.label_smoothing >= 0 && options.label_smoothing < 1, "cross_entropy",
+                 "label_smoothing must be in [0, 1)", logits);
+  return label_loss(at, "cross_entropy", log_softmax(logits, -1, where), label, options, where);
+}
+
+Value nll(const Value& log_probability, const Value& label, const NllOptions& options,
+          SourceLocation where) {
+  LocationScope at(log_probability, "nll", where);
+  const LocationScope at_label(label, "nll", where);
+  require_labels("nll", log_probability, label);
+  require_option(is_arithmetic_float(log_probability.dtype()), "nll",
+                 "the logarithms must be floats", log_probability);
+  return label_loss(at, "nll", log_probability, label,
+                    {.ignore_index = options.ignore_index,
+                     .class_weights = options.class_weights,
+                     .reduction = options.reduction},
+                    where);
+}
+
 // t softplus(-x) + (1 - t) softplus(x) neither overflows nor cancels.
 Value binary_cross_entropy_with_logits(const Value& x, const Value& target,
                                        BinaryCrossEntropyOptions options, SourceLocation where) {
@@ -185,7 +197,10 @@ Value binary_cross_entropy_with_logits(const Value& x, const Value& target,
   require_same("binary_cross_entropy_with_logits", x, target);
   require_option(options.pos_weight >= 0, "binary_cross_entropy_with_logits",
                  "pos_weight must not be negative", x);
-  const Value share = options.pos_weight == 1 ? target : target * options.pos_weight;
+  Value share = options.pos_weight == 1 ? target : target * options.pos_weight;
+  const Value of_class = class_weights("binary_cross_entropy_with_logits", "pos_weights", x,
+                                       options.pos_weights, where);
+  if (of_class) share = share * of_class;
   return reduced(share * softplus(-x, where) + (1.0 - target) * softplus(x, where), {},
                  options.reduction);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "nn/layer.h"
 #include "trireme/loss.h"
@@ -16,6 +17,12 @@ void require_same(const char* what, const Value& x, const Value& target);
 // Error(usage) unless the logits are [..., classes] and the labels integers [...].
 void require_labels(const char* what, const Value& logits, const Value& label);
 void require_option(bool holds, const char* what, const std::string& message, const Value& x);
+
+// Returns one weight for each class, the last axis of x, with the shape of x; empty if there are no
+// weights. They are the parameter `name` of a layer `what`, which is not trained. Error(usage) for
+// another number of weights, and for weights that are negative or not finite.
+Value class_weights(const char* what, const char* name, const Value& x,
+                    const std::vector<double>& weights, const SourceLocation& where);
 
 // Names for messages about a table: "the table of inner nodes must be f32[nodes, 8]".
 struct RowNames {

@@ -91,4 +91,19 @@ Value poisson_nll(const Value& x, const Value& target, PoissonNllOptions options
   return options.full ? nll + stirling(target) : nll;
 }
 
+// Where the variance is below epsilon, it is replaced by a value that is epsilon and has the
+// gradient of the variance, so that training can enlarge it.
+Value gaussian_nll(const Value& x, const Value& target, const Value& variance,
+                   GaussianNllOptions options, SourceLocation where) {
+  const LocationScope at(x, "gaussian_nll", where);
+  require_same("gaussian_nll", x, target);
+  require_same("gaussian_nll", x, variance);
+  require_option(options.epsilon > 0, "gaussian_nll", "epsilon must be above 0", x);
+  const Value raised = (variance - stop_gradient(variance)) + options.epsilon;
+  const Value v = trireme::where(variance < options.epsilon, raised, variance);
+  const Value d = x - target;
+  const Value nll = (log(v) + d * d / v) * 0.5;
+  return options.full ? nll + 0.5 * std::log(2 * M_PI) : nll;
+}
+
 }  // namespace trireme::nn

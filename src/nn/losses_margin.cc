@@ -56,6 +56,38 @@ Value multi_class_hinge(const Value& logits, const Value& label, MultiClassHinge
   return mean(trireme::where(logical_not(is_label), terms, 0.0), {.axes = {-1}});
 }
 
+// All pairs of classes: [..., i, j], where i has target 1 and j has target 0.
+Value multi_label_margin(const Value& x, const Value& target, MultiLabelMarginOptions options,
+                         SourceLocation where) {
+  const LocationScope at(x, "multi_label_margin", where);
+  require_pair("multi_label_margin", x, target);
+  const int rank = x.rank();
+  Shape pairs = x.shape();
+  pairs.push_back(x.dim(-1));
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(rank)), columns(rows);
+  for (int i = 0; i < rank; ++i) rows[static_cast<std::size_t>(i)] = i;
+  columns = rows;
+  columns.back() = rank;
+  const auto of_rows = [&](const Value& v) { return broadcast(v, {.shape = pairs, .axes = rows}); };
+  const auto of_columns = [&](const Value& v) {
+    return broadcast(v, {.shape = pairs, .axes = columns});
+  };
+  const Value is_own = 0.0 < target;
+  const Value counts = logical_and(of_rows(is_own), of_columns(logical_not(is_own)));
+  const Value terms = maximum(of_columns(x) - of_rows(x) + options.margin, 0.0);
+  return mean(sum(trireme::where(counts, terms, 0.0), {.axes = {rank}}), {.axes = {-1}});
+}
+
+Value multi_label_soft_margin(const Value& x, const Value& target,
+                              const MultiLabelSoftMarginOptions& options, SourceLocation where) {
+  const LocationScope at(x, "multi_label_soft_margin", where);
+  require_pair("multi_label_soft_margin", x, target);
+  const Value losses = binary_cross_entropy_with_logits(x, target, {}, where);
+  const Value weights =
+      class_weights("multi_label_soft_margin", "class_weights", x, options.class_weights, where);
+  return mean(weights ? losses * weights : losses, {.axes = {-1}});
+}
+
 // Keeps 1 - p above 0, because a power of 0 has no gradient.
 Value focal_cross_entropy(const Value& logits, const Value& label, FocalCrossEntropyOptions options,
                           SourceLocation where) {
@@ -77,13 +109,17 @@ Value margin_ranking(const Value& a, const Value& b, const Value& order,
 }
 
 Value triplet_margin(const Value& anchor, const Value& positive, const Value& negative,
-                     TripletMarginOptions options, SourceLocation where) {
+                     const TripletMarginOptions& options, SourceLocation where) {
   const LocationScope at(anchor, "triplet_margin", where);
   require_pair("triplet_margin", anchor, positive);
   require_pair("triplet_margin", anchor, negative);
-  const Value near = distance(anchor, positive, options.epsilon);
-  Value far = distance(anchor, negative, options.epsilon);
-  if (options.swap) far = minimum(far, distance(positive, negative, options.epsilon));
+  const auto distance_of = [&](const Value& a, const Value& b) {
+    return options.distance ? options.distance(a, b) : distance(a, b, options.epsilon);
+  };
+  const Value near = distance_of(anchor, positive);
+  Value far = distance_of(anchor, negative);
+  require_same("triplet_margin", near, far);
+  if (options.swap) far = minimum(far, distance_of(positive, negative));
   return maximum(near - far + options.margin, 0.0);
 }
 

@@ -121,6 +121,130 @@ TEST(Losses, RejectInvalidArguments) {
   EXPECT_THAT(refusal([&] { huffman_tree({1, -1}); }), HasSubstr("class 1 is negative"));
 }
 
+TEST(Losses, NllIsCrossEntropyWithoutTheSoftmax) {
+  Program program;
+  const Value logits = program.input("logits", f64, {batch, 3});
+  const Value label = program.input("label", i64, {batch});
+  RefTensors parameters;
+  const RefTensors inputs{{"logits", noise({4, 3})}, {"label", tensor({4}, {2, 0, 1, 1})}};
+  const std::vector<double> weights{0.5, 0, 3};
+  for (const Reduction reduction : {Reduction::none, Reduction::mean, Reduction::sum}) {
+    const Value a = nll(log_softmax(logits), label,
+                        {.ignore_index = 0, .class_weights = weights, .reduction = reduction});
+    const Value b = cross_entropy(
+        logits, label, {.ignore_index = 0, .class_weights = weights, .reduction = reduction});
+    parameters = first_values(program);
+    EXPECT_EQ(run(program, a, inputs, parameters).data, run(program, b, inputs, parameters).data);
+  }
+  // Only the logarithm of the label counts.
+  const Value loss = nll(logits, label, {.ignore_index = -1});
+  const RefTensors infinite{{"logits", tensor({2, 3}, {0, -INFINITY, -1, NAN, NAN, NAN})},
+                            {"label", tensor({2}, {2, -1})}};
+  EXPECT_EQ(run(program, loss, infinite, parameters).data, (std::vector<double>{1, 0}));
+  EXPECT_EQ(gradient(program, loss, logits, infinite), (std::vector<double>{0, 0, -1, 0, 0, 0}));
+  // The mean of no losses is 0.
+  const Value none = nll(logits, label, {.ignore_index = 1, .reduction = Reduction::mean});
+  const RefTensors empty{{"logits", tensor({0, 3}, {})}, {"label", tensor({0}, {})}};
+  EXPECT_EQ(run(program, none, empty, parameters).data[0], 0);
+}
+
+// The sums of the pairs, written as loops.
+TEST(Losses, MultiLabelMarginAddsUpPairs) {
+  Program program;
+  const Value x = program.input("x", f64, {batch, 4}), t = program.input("t", f64, {batch, 4});
+  RefTensors none;
+  const RefTensors inputs{{"x", noise({3, 4})},
+                          {"t", tensor({3, 4}, {1, 0, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1})}};
+  const std::vector<double>&xs = inputs.at("x").data, &ts = inputs.at("t").data;
+  const std::vector<double> values =
+      run(program, multi_label_margin(x, t, {.margin = 2}), inputs, none).data;
+  for (std::size_t row = 0; row < 3; ++row) {
+    double expected = 0;
+    for (std::size_t i = 4 * row; i < 4 * row + 4; ++i) {
+      for (std::size_t j = 4 * row; j < 4 * row + 4; ++j) {
+        if (ts[i] == 1 && ts[j] == 0) expected += std::fmax(0, 2 - xs[i] + xs[j]) / 4;
+      }
+    }
+    EXPECT_NEAR(values[row], expected, 1e-12) << row;
+  }
+  EXPECT_EQ(values[1], 0);
+  EXPECT_EQ(values[2], 0);
+  const RefTensors one{{"x", tensor({1, 4}, {INFINITY, 0, 1, -INFINITY})},
+                       {"t", tensor({1, 4}, {1, 0, 0, 0})}};
+  EXPECT_EQ(run(program, multi_label_margin(x, t), one, none).data[0], 0);
+}
+
+TEST(Losses, GaussianNllOfSmallVariances) {
+  Program program;
+  const Value x = program.input("x", f64, {batch}), t = program.input("t", f64, {batch});
+  const Value v = program.input("v", f64, {batch});
+  RefTensors none;
+  const RefTensors inputs{{"x", tensor({4}, {1, 1, 3, 2})},
+                          {"t", tensor({4}, {1, 2, 1, 1})},
+                          {"v", tensor({4}, {0, 0, 4, INFINITY})}};
+  const Value loss = gaussian_nll(x, t, v, {.epsilon = 0.25});
+  const std::vector<double> values = run(program, loss, inputs, none).data;
+  EXPECT_NEAR(values[0], std::log(0.25) / 2, 1e-12);
+  EXPECT_NEAR(values[1], std::log(0.25) / 2 + 2, 1e-12);
+  EXPECT_NEAR(values[2], std::log(4) / 2 + 0.5, 1e-12);
+  EXPECT_EQ(values[3], INFINITY);
+  // (1 / v - d^2 / v^2) / 2, also where epsilon replaces v.
+  const std::vector<double> slopes = gradient(program, loss, v, inputs);
+  EXPECT_NEAR(slopes[0], 2, 1e-12);
+  EXPECT_NEAR(slopes[1], 2 - 8, 1e-12);
+  EXPECT_NEAR(slopes[2], (0.25 - 0.25) / 2, 1e-12);
+  EXPECT_EQ(slopes[3], 0);
+  EXPECT_NEAR(run(program, gaussian_nll(x, t, v, {.full = true}), inputs, none).data[2],
+              std::log(4) / 2 + 0.5 + std::log(2 * M_PI) / 2, 1e-12);
+}
+
+TEST(Losses, TripletMarginWithAnotherDistance) {
+  Program program;
+  const Value a = program.input("a", f64, {batch, 2}), p = program.input("p", f64, {batch, 2});
+  const Value n = program.input("n", f64, {batch, 2});
+  RefTensors none;
+  const RefTensors inputs{{"a", tensor({2, 2}, {0, 0, 1, 1})},
+                          {"p", tensor({2, 2}, {1, 2, 1, 1})},
+                          {"n", tensor({2, 2}, {1, 1, 4, 5})}};
+  const auto city_blocks = [](const Value& x, const Value& y) {
+    return sum(abs(x - y), {.axes = {-1}});
+  };
+  EXPECT_EQ(run(program, triplet_margin(a, p, n, {.distance = city_blocks}), inputs, none).data,
+            (std::vector<double>{2, 0}));
+  // The distance of positive and negative is smaller in the first row.
+  const Value swapped = triplet_margin(a, p, n, {.swap = true, .distance = city_blocks});
+  EXPECT_EQ(run(program, swapped, inputs, none).data, (std::vector<double>{3, 0}));
+  EXPECT_THAT(refusal([&] {
+                int calls = 0;
+                triplet_margin(a, p, n, {.distance = [&](const Value& x, const Value& y) {
+                                 return ++calls == 1 ? x - y : sum(x - y, {.axes = {-1}});
+                               }});
+              }),
+              HasSubstr("triplet_margin: prediction and target differ"));
+}
+
+TEST(Losses, RejectInvalidWeightsAndOptions) {
+  Program program;
+  const Value x = program.input("x", f32, {batch, 3}), t = program.input("t", f32, {batch});
+  const Value id = program.input("id", i64, {batch}), one = program.input("one", f32, {});
+  EXPECT_THAT(refusal([&] { nll(x, t); }), HasSubstr("nll: logits [..., classes] need integer"));
+  EXPECT_THAT(refusal([&] { nll(x, id, {.class_weights = {1, 2}}); }),
+              HasSubstr("there are 2 class weights for 3 classes"));
+  EXPECT_THAT(refusal([&] { nll(x, id, {.class_weights = {1, 2, NAN}}); }),
+              HasSubstr("a class weight must be a finite number"));
+  EXPECT_THAT(refusal([&] { binary_cross_entropy_with_logits(x, x, {.pos_weights = {1, -1, 0}}); }),
+              HasSubstr("a class weight must be a finite number"));
+  EXPECT_THAT(refusal([&] { binary_cross_entropy_with_logits(one, one, {.pos_weights = {1}}); }),
+              HasSubstr("there are 1 class weights for no classes"));
+  EXPECT_THAT(refusal([&] { multi_label_margin(x, t); }), HasSubstr("differ"));
+  EXPECT_THAT(refusal([&] { multi_label_margin(one, one); }), HasSubstr("the value is a scalar"));
+  EXPECT_THAT(refusal([&] { multi_label_soft_margin(x, x, {.class_weights = {1}}); }),
+              HasSubstr("there are 1 class weights for 3 classes"));
+  EXPECT_THAT(refusal([&] { gaussian_nll(x, x, t); }), HasSubstr("gaussian_nll: prediction and"));
+  EXPECT_THAT(refusal([&] { gaussian_nll(x, x, x, {.epsilon = 0}); }),
+              HasSubstr("epsilon must be above 0"));
+}
+
 TEST(ManyClasses, InferenceUsesAllClasses) {
   Program program;
   const Value hidden = program.input("hidden", f64, {batch, 2});

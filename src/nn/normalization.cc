@@ -141,4 +141,40 @@ Value layer_norm(const Value& x, LayerNormOptions options, SourceLocation where)
   return y;
 }
 
+Value rms_norm(const Value& x, RmsNormOptions options, SourceLocation where) {
+  Layer layer(x, "rms_norm", options.name, where);
+  layer.require(is_arithmetic_float(x.dtype()), "the input must be f32 or f64");
+  layer.require(options.axes >= 1 && options.axes <= x.rank(),
+                "cannot normalize the last " + std::to_string(options.axes) + " axes");
+  std::vector<std::int64_t> axes, kept;
+  for (int i = 0; i < x.rank(); ++i) (i >= x.rank() - options.axes ? axes : kept).push_back(i);
+  const Shape shape(x.shape().end() - options.axes, x.shape().end());
+  layer.require(is_constant(shape), "the axes to normalize must have a constant size");
+  const Value scale = rsqrt(mean(x * x, {.axes = axes}) + options.epsilon);
+  const Value y = x * spread(scale, x, kept);
+  return options.affine ? y * layer.parameter("weight", x.dtype(), shape, ones()) : y;
+}
+
+// The windows of channels are those of a pooling along the height of images [1, channels, rest].
+Value local_response_norm(const Value& x, LocalResponseNormOptions options, SourceLocation where) {
+  const LocationScope at(x, "local_response_norm", where);
+  const auto require = [&](bool holds, const char* message) {
+    if (!holds) fail_layer("local_response_norm", message, "", x);
+  };
+  require(is_arithmetic_float(x.dtype()), "the input must be f32 or f64");
+  require(x.rank() >= 2 && is_constant(Shape(x.shape().begin() + 1, x.shape().end())),
+          "the input must have rank 2 or more, and constant sizes except the batch");
+  require(options.size >= 1, "the size must be at least 1");
+  require(options.k > 0, "k must be above 0");
+  Dim rest = 1;
+  for (int i = 2; i < x.rank(); ++i) rest = rest * x.dim(i);
+  const Value squares = reshape(x * x, {.shape = {x.dim(0), 1, x.dim(1), rest}});
+  const Value means =
+      trireme::avg_pool(squares, {.kernel = {options.size, 1},
+                                  .stride = {1, 1},
+                                  .padding = {options.size / 2, (options.size - 1) / 2, 0, 0}});
+  const Value total = reshape(means, {.shape = x.shape()}) * options.alpha + options.k;
+  return x / pow(total, options.beta);
+}
+
 }  // namespace trireme::nn

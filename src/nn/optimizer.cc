@@ -1,5 +1,6 @@
 #include "trireme/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -18,14 +19,27 @@ constexpr bool is_one_of = (std::is_same_v<Options, Others> || ...);
 
 // Whether the rule needs the number of the step.
 template <class Options>
-constexpr bool counts_steps = is_one_of<Options, Adam, AdamW, Adamax, Lamb>;
+constexpr bool counts_steps =
+    is_one_of<Options, Adam, AdamW, Adamax, Lamb, NAdam, RAdam, Adafactor>;
 
 // Whether the rule applies weight_decay itself instead of adding it to the gradient.
 template <class Options>
-constexpr bool has_decoupled_decay = is_one_of<Options, AdamW, Lamb, Lion>;
+constexpr bool has_decoupled_decay = is_one_of<Options, AdamW, Lamb, Lion, Lars, Adafactor>;
 
 void require(bool holds, const char* what) {
   if (!holds) fail_usage(std::string("optimizer: ") + what);
+}
+
+bool is_rate(double rate) { return std::isfinite(rate) && rate >= 0; }
+
+void check(const Schedule& schedule) {
+  require(
+      is_rate(schedule.rate) && std::all_of(schedule.rates.begin(), schedule.rates.end(), is_rate),
+      "the learning rate must be a finite number, at least 0");
+  require(is_rate(schedule.factor) && is_rate(schedule.last) && is_rate(schedule.power),
+          "the factor, the last rate and the power of a schedule must be finite numbers, at least "
+          "0");
+  for (const Schedule& part : schedule.parts) check(part);
 }
 
 // Rates of running means must be in [0, 1); other options only must not be negative.
@@ -33,12 +47,7 @@ template <class Options>
 void check(const Options& o) {
   require(o.clip.value >= 0 && o.clip.norm >= 0 && o.clip.global_norm >= 0,
           "limits of gradients must not be negative");
-  const auto is_rate = [](double rate) { return std::isfinite(rate) && rate >= 0; };
-  require(is_rate(o.learning_rate.rate), "the learning rate must be a finite number, at least 0");
-  require(is_rate(o.learning_rate.factor) && is_rate(o.learning_rate.last) &&
-              is_rate(o.learning_rate.power),
-          "the factor, the last rate and the power of a schedule must be finite numbers, at least "
-          "0");
+  check(o.learning_rate);
   const auto in_range = [](double keep) { return keep >= 0 && keep < 1; };
   if constexpr (requires { o.beta2; }) {
     require(in_range(o.beta1) && in_range(o.beta2), "beta1 and beta2 must be in [0, 1)");
@@ -52,6 +61,21 @@ void check(const Options& o) {
   }
   if constexpr (requires { o.initial; }) {
     require(o.initial >= 0, "the initial value of the squares must not be negative");
+  }
+  if constexpr (requires { o.momentum_decay; }) {
+    require(is_rate(o.momentum_decay), "momentum_decay must be a finite number, at least 0");
+  }
+  if constexpr (std::is_same_v<Options, Rprop>) {
+    require(o.decrease > 0 && o.decrease < 1 && o.increase > 1 && std::isfinite(o.increase),
+            "Rprop: decrease must be in (0, 1), and increase above 1");
+    require(o.min_step >= 0 && o.min_step <= o.max_step,
+            "Rprop: min_step must be at least 0 and at most max_step");
+    require(o.learning_rate.is_constant(),
+            "Rprop: the learning rate is the first step; it cannot be a schedule");
+  }
+  if constexpr (requires { o.trust; }) require(o.trust > 0, "trust must be above 0");
+  if constexpr (requires { o.decay_power; }) {
+    require(o.decay_power > 0 && o.threshold > 0, "decay_power and threshold must be above 0");
   }
   if constexpr (requires { o.l1; }) {
     require(o.l1 >= 0 && o.l2 >= 0 && o.beta >= 0, "l1, l2 and beta must not be negative");
@@ -100,6 +124,8 @@ void check_sparse(const Options& options, const UpdateOptions& all, const Slot& 
   reject_if(all.accumulate > 1, "accumulating gradients", "");
   reject_if(all.average.kind != Average::Kind::none, "averaging parameters", "");
   reject_if(is_one_of<Options, Lamb>, "LAMB's norm of the parameter", "use Adam instead; ");
+  reject_if(is_one_of<Options, Lars>, "LARS's norm of the parameter", "use Momentum instead; ");
+  reject_if(is_one_of<Options, Adafactor>, "Adafactor", "use Adam instead; ");
 }
 
 // A slot for rules that are applied elsewhere; p is empty if the gradient is row-sparse.
@@ -146,6 +172,8 @@ void apply_rule(const Rule& rule, ir::Program& program, const std::vector<Value>
                 const std::vector<Gradient>& gradients, const UpdateOptions& options,
                 ir::UpdateSet& set) {
   check(rule);
+  require(!is_one_of<Rule, Rprop> || !options.adjustable_rate,
+          "Rprop: the learning rate is the first step; it cannot be adjustable");
   const std::string layer = ir::layer_of_updates(options.name);
   ir::Location location{"", 0, layer};
   const ir::Builder::LocationGuard at(program.builder(), location);

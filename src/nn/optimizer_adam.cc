@@ -101,4 +101,39 @@ void update(const Lion& options, const Updates& updates, const Slot& slot) {
   updates.set(m, next);
 }
 
+// The momentum of a step rises to beta1. The product of all momenta corrects the bias of m.
+void update(const NAdam& options, const Updates& updates, const Slot& slot) {
+  const Moments next = moments(options, updates, slot, "nadam");
+  const Value& t = updates.step_number();
+  const auto momentum_at = [&](const Value& step) {
+    return (1.0 - pow(0.96, step * options.momentum_decay) * 0.5) * options.beta1;
+  };
+  const Value now = momentum_at(t), then = momentum_at(t + 1.0);
+  const Value product = updates.product("nadam_product", [&] { return now; });
+  const Operand of_m = updates.rate_over((1.0 - product * then) / then, slot);
+  const Operand of_g = updates.rate_over((1.0 - product) / (1.0 - now), slot);
+  const Value root = corrected_root(options, updates, next.next_v);
+  updates.set_parameter(slot, slot.p - (next.next_m * of_m + slot.g * of_g) / root);
+  store_moments(updates, next);
+}
+
+void update(const RAdam& options, const Updates& updates, const Slot& slot) {
+  const Moments next = moments(options, updates, slot, "radam");
+  const Operand rate = updates.rate_over(correction(updates, options.beta1), slot);
+  Value change = next.next_m * rate;
+  const double limit = 2 / (1 - options.beta2) - 1;  // the length of an average of all gradients
+  if (limit > 5) {                                   // else it is never long enough
+    const Value& t = updates.step_number();
+    const Value correction2 = correction(updates, options.beta2);
+    const Value length = limit - t * pow(options.beta2, t) * 2.0 / correction2;
+    const Value x = maximum(length, 5.0);
+    const Value rectifier =
+        sqrt((x - 4.0) * (x - 2.0) * (limit / ((limit - 4) * (limit - 2))) / x * correction2);
+    const Value adaptive = Updates::as(rectifier, slot.p) / (sqrt(next.next_v) + options.epsilon);
+    change = trireme::where(5.0 < length, change * adaptive, change);
+  }
+  updates.set_parameter(slot, slot.p - change);
+  store_moments(updates, next);
+}
+
 }  // namespace trireme::nn

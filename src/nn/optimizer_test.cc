@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "nn/schedule.h"
@@ -113,6 +114,17 @@ TEST(Optimizers, RejectInvalidOptions) {
   EXPECT_THROW(Steps(Ftrl{.learning_rate = 0}), Error);
   EXPECT_THROW(Steps(Lion{.learning_rate = NAN}), Error);
   EXPECT_THROW(Steps(Sgd{.clip = {.norm = -1}}), Error);
+  EXPECT_THROW(Steps(NAdam{.momentum_decay = -1}), Error);
+  EXPECT_THROW(Steps(RAdam{.beta2 = 1}), Error);
+  EXPECT_THROW(Steps(Rprop{.decrease = 1}), Error);
+  EXPECT_THROW(Steps(Rprop{.increase = 1}), Error);
+  EXPECT_THROW(Steps(Rprop{.min_step = 2, .max_step = 1}), Error);
+  EXPECT_THROW(Steps(Rprop{.learning_rate = Schedule::exponential(0.1, 0.5)}), Error);
+  EXPECT_THROW(Steps(Lars{.trust = 0}), Error);
+  EXPECT_THROW(Steps(Adafactor{.decay_power = 0}), Error);
+  EXPECT_THROW(Steps(Adafactor{.threshold = NAN}), Error);
+  EXPECT_THROW(Steps(Sgd{.learning_rate = Schedule::piecewise_constant({1, -1}, {3})}), Error);
+  EXPECT_THROW(Steps(Sgd{.learning_rate = Schedule::sequential({1, NAN}, {3})}), Error);
 }
 
 // The square of 1e200 overflows. Such a gradient makes no step, and later ones none either.
@@ -143,6 +155,68 @@ TEST(Optimizers, LambDoesNotDivideByZero) {
   EXPECT_EQ(steps["a"], (std::vector<double>{1, -2, 3}));
 }
 
+// All parameters share the product of momenta, which is updated once in a step.
+TEST(Optimizers, NAdamSharesItsProduct) {
+  Steps steps(NAdam{.learning_rate = 0.1});
+  double product = 1;
+  for (int t = 1; t <= 3; ++t) {
+    steps.step({1, 1, 1}, {1, 1, 1});
+    product *= 0.9 * (1 - 0.5 * std::pow(0.96, t * 4e-3));
+    EXPECT_NEAR(steps["optimizer.nadam_product"][0], product, 1e-12) << t;
+  }
+  EXPECT_EQ(steps.program().ir().find_parameter("optimizer.nadam_product")->trainable, false);
+}
+
+// The sizes of a are doubled, kept and halved; b has no gradient.
+TEST(Optimizers, RpropChangesItsStepsBySigns) {
+  Steps steps(Rprop{.learning_rate = 0.25, .decrease = 0.5, .increase = 2, .max_step = 0.75});
+  steps.step({1, -1e-300, 0}, {0, 0, 0});
+  EXPECT_EQ(steps["a"], (std::vector<double>{0.75, -1.75, 3}));
+  steps.step({7, 1e-300, 2}, {0, 0, 0});
+  EXPECT_EQ(steps["a"], (std::vector<double>{0.25, -1.75, 2.75}));
+  steps.step({INFINITY, 1, NAN}, {0, 0, 0});
+  EXPECT_EQ(steps["a"][0], -0.5);
+  EXPECT_EQ(steps["a"][1], -1.875);
+  EXPECT_TRUE(std::isnan(steps["a"][2]));
+  EXPECT_EQ(steps["a.rprop_step"][0], 0.75);
+  EXPECT_EQ(steps["b"], (std::vector<double>{0.5, 0, -0.5}));
+}
+
+TEST(Optimizers, LarsAndAdafactorDoNotDivideByZero) {
+  for (const Optimizer& optimizer : {Optimizer(Lars{.weight_decay = 0}), Optimizer(Adafactor{})}) {
+    Steps steps(optimizer);
+    steps.step({0, 0, 0}, {0, 0, 0});
+    EXPECT_EQ(steps["a"], (std::vector<double>{1, -2, 3})) << optimizer.index();
+    steps.set_a({0, 0, 0});
+    steps.step({1, 0, -1}, {0, 0, 0});
+    for (const double x : steps["a"]) EXPECT_TRUE(std::isfinite(x)) << optimizer.index();
+  }
+}
+
+TEST(Optimizers, AdafactorKeepsRowsAndColumns) {
+  Program program;
+  const Value w = program.parameter("w", f64, {5, 4, 3}), one = program.parameter("one", f64, {});
+  apply_updates(Adafactor{}, {w, one},
+                {program.input("g", f64, {5, 4, 3}), program.input("h", f64, {})});
+  EXPECT_EQ(program.find("w.adafactor_rows").shape(), (Shape{5, 4}));
+  EXPECT_EQ(program.find("w.adafactor_columns").shape(), (Shape{5, 3}));
+  EXPECT_EQ(program.find("one.adafactor_v").shape(), Shape{});
+  EXPECT_FALSE(program.ir().find_parameter("w.adafactor_rows")->trainable);
+  // Each matrix has rows and columns of its own. Of rank one, v is exact: g / sqrt(v) is a sign.
+  RefTensors values = first_values(program);
+  RefTensor g({5, 4, 3});
+  for (std::size_t i = 0; i < 60; ++i) {
+    const double row = 1 + static_cast<double>(i / 3), column = 1 + static_cast<double>(i % 3);
+    g.data[i] = (i % 2 == 0 ? 1 : -1) * row * column;
+  }
+  values["w"] = RefTensor({5, 4, 3});
+  std::fill(values["w"].data.begin(), values["w"].data.end(), 2.0);
+  ops::evaluate(program.ir(), {{"g", g}, {"h", tensor({}, {1})}}, values, {});
+  for (std::size_t i = 0; i < 60; ++i) {
+    EXPECT_NEAR(values["w"].data[i], 2 - (i % 2 == 0 ? 2 : -2) * 0.01, 1e-12) << i;
+  }
+}
+
 TEST(Schedules, AgreeInTheProgramAndOnTheHost) {
   const std::vector<Schedule> schedules = {
       Schedule(0.3),
@@ -151,6 +225,10 @@ TEST(Schedules, AgreeInTheProgramAndOnTheHost) {
       Schedule::exponential(0.3, 0.9).warmup(2),
       Schedule::cosine(0.3, 7, 0.01),
       Schedule::polynomial(0.3, 7, 0.01, 2).warmup(3),
+      Schedule::cyclic(0.1, 0.3, 2, 3, 0.5, 0.9).warmup(2),
+      Schedule::cosine_restarts(0.3, 2, 2, 0.01, 0.5).warmup(1),
+      Schedule::piecewise_constant({0.3, 0.1, 0.2}, {4, 4}).warmup(3),
+      Schedule::sequential({0.3, Schedule::cosine(0.2, 4).warmup(2)}, {5}).warmup(2),
   };
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     Program program;
@@ -167,6 +245,16 @@ TEST(Schedules, AgreeInTheProgramAndOnTheHost) {
   EXPECT_NEAR(Schedule::step_decay(1, 3, 0.5).at(7), 0.25, 1e-12);
   EXPECT_NEAR(Schedule(1.0).warmup(4).at(0), 0.25, 1e-12);
   EXPECT_THROW(Schedule::cosine(1, 0), Error);
+  EXPECT_NEAR(Schedule::cyclic(0.1, 0.3, 2).at(3), 0.2, 1e-12);
+  EXPECT_NEAR(Schedule::cosine_restarts(1, 2, 2).at(4), 0.5, 1e-12);
+  EXPECT_THROW(Schedule::cyclic(0, 1, 0), Error);
+  EXPECT_THROW(Schedule::cyclic(0, 1, 1, -1), Error);
+  EXPECT_THROW(Schedule::cosine_restarts(1, 0), Error);
+  EXPECT_THROW(Schedule::cosine_restarts(1, 1, 0), Error);
+  EXPECT_THROW(Schedule::piecewise_constant({1}, {3}), Error);
+  EXPECT_THROW(Schedule::piecewise_constant({1, 2, 3}, {5, 4}), Error);
+  EXPECT_THROW(Schedule::sequential({}, {}), Error);
+  EXPECT_THROW(Schedule::sequential({1, Schedule(1).on_plateau({})}, {4}), Error);
 }
 
 }  // namespace

@@ -24,16 +24,7 @@ constexpr std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + 
 
 void check_adaptive(const Value& x, const Pair& size, const char* what) {
   require_image(x, what);
-  if (size.height < 1 || size.width < 1) {
-    fail_layer(what, "the height and the width of the result must be at least 1", "", x);
-  }
-  if (x.dim(2) == Dim(0) || x.dim(3) == Dim(0)) fail_layer(what, "the images are empty", "", x);
-  constexpr std::int64_t kMaxSize = std::int64_t{1}
-                                    << 31;  // products of two sizes must fit into i64
-  const Pair from = size_of_image(x);
-  if (std::max({from.height, from.width, size.height, size.width}) > kMaxSize) {
-    fail_layer(what, "heights and widths above 2^31 cannot be pooled", "", x);
-  }
+  check_bins(x, what, list(size_of_image(x)), list(size));
 }
 
 // Returns the windows if all bins have one size and none overlap.
@@ -64,6 +55,23 @@ std::int64_t longest_bin(std::int64_t from, std::int64_t to) {
   return longest;
 }
 
+}  // namespace
+
+void check_bins(const Value& x, const char* what, const std::vector<std::int64_t>& from,
+                const std::vector<std::int64_t>& to) {
+  if (*std::min_element(to.begin(), to.end()) < 1) {
+    fail_layer(what, "all sizes of the result must be at least 1", "", x);
+  }
+  if (*std::min_element(from.begin(), from.end()) < 1) {
+    fail_layer(what, "the input is empty", "", x);
+  }
+  // Products of two sizes must fit into i64.
+  constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
+  const std::int64_t largest = std::max(*std::max_element(from.begin(), from.end()),
+                                        *std::max_element(to.begin(), to.end()));
+  if (largest > kMaxSize) fail_layer(what, "sizes above 2^31 cannot be pooled", "", x);
+}
+
 // Averages bins. Those shorter than the longest read their last element again, which does not
 // count. A product with a matrix of weights would spread infinity and NaN to other bins.
 Value means_along(LocationScope& at, const Value& x, int axis, std::int64_t to) {
@@ -91,6 +99,8 @@ Value maxima_along(LocationScope& at, const Value& x, int axis, std::int64_t to)
       minimum(bin_start(bin, from, to) + iota_along(at, shape, 1), bin_end(bin, from, to) - 1.0);
   return reduce_max(gather(x, position, {.axis = std::int64_t{axis}}), {.axes = {axis + 1}});
 }
+
+namespace {
 
 // --- Windows as sequences
 

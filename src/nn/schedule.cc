@@ -16,6 +16,21 @@ void require_steps(std::int64_t steps, const char* what) {
   if (steps < 1) fail_usage(std::string(what) + ": the number of steps must be at least 1");
 }
 
+void require_ascending(const std::vector<std::int64_t>& milestones, const char* what) {
+  if (std::is_sorted(milestones.begin(), milestones.end())) return;
+  fail_usage(std::string(what) + ": the milestones must be in ascending order");
+}
+
+// Of schedules with `count` rates or parts.
+void require_milestones(const std::vector<std::int64_t>& milestones, std::size_t count,
+                        const char* what, const char* item) {
+  require_ascending(milestones, what);
+  if (count == milestones.size() + 1) return;
+  fail_usage(std::string(what) + ": there must be one " + item + " more than milestones, but " +
+             std::to_string(milestones.size()) + " milestones have " + std::to_string(count) + " " +
+             item + "s");
+}
+
 }  // namespace
 
 Schedule Schedule::step_decay(double rate, std::int64_t every, double factor) {
@@ -28,9 +43,7 @@ Schedule Schedule::step_decay(double rate, std::int64_t every, double factor) {
 }
 
 Schedule Schedule::multi_step(double rate, std::vector<std::int64_t> milestones, double factor) {
-  if (!std::is_sorted(milestones.begin(), milestones.end())) {
-    fail_usage("multi_step: the milestones must be in ascending order");
-  }
+  require_ascending(milestones, "multi_step");
   Schedule schedule(rate);
   schedule.kind = Kind::multi_step;
   schedule.milestones = std::move(milestones);
@@ -88,6 +101,55 @@ Schedule Schedule::inverse_sqrt(double peak, std::int64_t steps) {
   return schedule;
 }
 
+Schedule Schedule::cyclic(double low, double peak, std::int64_t rise, std::int64_t fall,
+                          double cycle_factor, double step_factor) {
+  require_steps(rise, "cyclic");
+  Schedule schedule(peak);
+  schedule.kind = Kind::cyclic;
+  schedule.last = low;
+  schedule.steps = rise;
+  schedule.fall = fall == 0 ? rise : fall;
+  require_steps(schedule.fall, "cyclic");
+  schedule.factor = cycle_factor;
+  schedule.power = step_factor;
+  return schedule;
+}
+
+Schedule Schedule::cosine_restarts(double rate, std::int64_t steps, std::int64_t growth,
+                                   double last, double factor) {
+  require_steps(steps, "cosine_restarts");
+  if (growth < 1) fail_usage("cosine_restarts: the growth must be at least 1");
+  Schedule schedule(rate);
+  schedule.kind = Kind::cosine_restarts;
+  schedule.steps = steps;
+  schedule.power = static_cast<double>(growth);
+  schedule.last = last;
+  schedule.factor = factor;
+  return schedule;
+}
+
+Schedule Schedule::piecewise_constant(std::vector<double> rates,
+                                      std::vector<std::int64_t> milestones) {
+  require_milestones(milestones, rates.size(), "piecewise_constant", "rate");
+  Schedule schedule(rates.front());
+  schedule.kind = Kind::piecewise_constant;
+  schedule.milestones = std::move(milestones);
+  schedule.rates = std::move(rates);
+  return schedule;
+}
+
+Schedule Schedule::sequential(std::vector<Schedule> parts, std::vector<std::int64_t> milestones) {
+  require_milestones(milestones, parts.size(), "sequential", "part");
+  for (const Schedule& part : parts) {
+    if (part.plateau) fail_usage("sequential: a part has a plateau; call on_plateau() last");
+  }
+  Schedule schedule(parts.front().rate);
+  schedule.kind = Kind::sequential;
+  schedule.milestones = std::move(milestones);
+  schedule.parts = std::move(parts);
+  return schedule;
+}
+
 Schedule Schedule::on_plateau(Plateau plateau) const {
   plateau.least.apply_to(plateau.min_factor);
   if (!(plateau.factor > 0 && plateau.factor < 1)) {
@@ -126,6 +188,42 @@ double half_cosine(double from, double to, double x) {
   return to + (from - to) * 0.5 * (1 + std::cos(kPi * std::clamp(x, 0.0, 1.0)));
 }
 
+// How many milestones a step has reached.
+std::size_t reached(const std::vector<std::int64_t>& milestones, std::int64_t step) {
+  return static_cast<std::size_t>(std::upper_bound(milestones.begin(), milestones.end(), step) -
+                                  milestones.begin());
+}
+
+// The cycle with warm restarts that step s belongs to, from 0, and its first step. The logarithm
+// may be wrong by 1.
+double restart_start(const Schedule& schedule, double cycle) {
+  const double growth = schedule.power, n = static_cast<double>(schedule.steps);
+  if (growth == 1) return n * cycle;
+  return n * std::floor((std::round(std::pow(growth, cycle)) - 1) / (growth - 1));
+}
+double restart_cycle(const Schedule& schedule, double s) {
+  const double growth = schedule.power, n = static_cast<double>(schedule.steps);
+  if (growth == 1) return std::floor(s / n);
+  const double cycle = std::floor(std::log1p(s / n * (growth - 1)) / std::log(growth));
+  if (restart_start(schedule, cycle) > s) return cycle - 1;
+  return restart_start(schedule, cycle + 1) <= s ? cycle + 1 : cycle;
+}
+
+double cyclic_rate(const Schedule& schedule, double s) {
+  const auto rise = static_cast<double>(schedule.steps), fall = static_cast<double>(schedule.fall);
+  const double cycle = std::floor(s / (rise + fall)), place = s - cycle * (rise + fall);
+  const double height = place <= rise ? place / rise : (rise + fall - place) / fall;
+  const double factors = std::pow(schedule.factor, cycle) * std::pow(schedule.power, s);
+  return schedule.last + (schedule.rate - schedule.last) * height * factors;
+}
+
+double restarted_rate(const Schedule& schedule, double s) {
+  const double cycle = restart_cycle(schedule, s), start = restart_start(schedule, cycle);
+  const double length = static_cast<double>(schedule.steps) * std::pow(schedule.power, cycle);
+  const double height = (schedule.rate - schedule.last) * std::pow(schedule.factor, cycle);
+  return half_cosine(schedule.last + height, schedule.last, (s - start) / length);
+}
+
 }  // namespace
 
 double Schedule::at(std::int64_t step) const {
@@ -137,18 +235,21 @@ double Schedule::at(std::int64_t step) const {
   switch (kind) {
     case Kind::constant: return rate;
     case Kind::step_decay: return rate * std::pow(factor, std::floor(s / n));
-    case Kind::multi_step: {
-      const auto passed =
-          std::upper_bound(milestones.begin(), milestones.end(), step - warmup_steps) -
-          milestones.begin();
-      return rate * std::pow(factor, static_cast<double>(passed));
-    }
+    case Kind::multi_step:
+      return rate * std::pow(factor, static_cast<double>(reached(milestones, step - warmup_steps)));
     case Kind::exponential: return rate * std::pow(factor, s);
     case Kind::cosine: return half_cosine(rate, last, s / n);
     case Kind::one_cycle: {
       const Cycle cycle(*this);
       if (s < cycle.top) return half_cosine(cycle.start, rate, s / cycle.top);
       return half_cosine(rate, last, (s - cycle.top) / (cycle.end - cycle.top));
+    }
+    case Kind::cyclic: return cyclic_rate(*this, s);
+    case Kind::cosine_restarts: return restarted_rate(*this, s);
+    case Kind::piecewise_constant: return rates[reached(milestones, step - warmup_steps)];
+    case Kind::sequential: {
+      const std::size_t part = reached(milestones, step - warmup_steps);
+      return parts[part].at(step - warmup_steps - (part == 0 ? 0 : milestones[part - 1]));
     }
     case Kind::inverse_sqrt: return rate * std::min((s + 1) / n, std::sqrt(n / (s + 1)));
     case Kind::polynomial: return last + (rate - last) * std::pow(1 - std::min(s / n, 1.0), power);
@@ -182,6 +283,55 @@ Value multi_step(const Schedule& schedule, const Value& s) {
   return pow(schedule.factor, passed) * schedule.rate;
 }
 
+Value cyclic(const Schedule& schedule, const Value& s) {
+  const auto rise = static_cast<double>(schedule.steps), fall = static_cast<double>(schedule.fall);
+  const Value cycle = floor(s / (rise + fall)), place = s - cycle * (rise + fall);
+  const Value height =
+      trireme::where(place <= rise, place / rise, (rise + fall - place) * (1 / fall));
+  const Value factors = pow(schedule.factor, cycle) * pow(schedule.power, s);
+  return height * factors * (schedule.rate - schedule.last) + schedule.last;
+}
+
+Value restart_start(const Schedule& schedule, const Value& cycle) {
+  const double growth = schedule.power, n = static_cast<double>(schedule.steps);
+  if (growth == 1) return cycle * n;
+  return floor((round(pow(growth, cycle)) - 1.0) / (growth - 1)) * n;
+}
+
+Value restart_cycle(const Schedule& schedule, const Value& s) {
+  const double growth = schedule.power, n = static_cast<double>(schedule.steps);
+  if (growth == 1) return floor(s / n);
+  const Value cycle = floor(log1p(s / n * (growth - 1)) / std::log(growth));
+  const Value later = trireme::where(restart_start(schedule, cycle + 1.0) <= s, cycle + 1.0, cycle);
+  return trireme::where(s < restart_start(schedule, cycle), cycle - 1.0, later);
+}
+
+Value cosine_restarts(const Schedule& schedule, const Value& s) {
+  const Value cycle = restart_cycle(schedule, s), start = restart_start(schedule, cycle);
+  const Value length = pow(schedule.power, cycle) * static_cast<double>(schedule.steps);
+  const Value height = pow(schedule.factor, cycle) * ((schedule.rate - schedule.last) / 2);
+  return (cos((s - start) / length * kPi) + 1.0) * height + schedule.last;
+}
+
+Value sequential(const Schedule& schedule, const Value& s) {
+  Value result = rate_at(schedule.parts.front(), s);
+  for (std::size_t i = 0; i < schedule.milestones.size(); ++i) {
+    const auto start = static_cast<double>(schedule.milestones[i]);
+    const Value next = rate_at(schedule.parts[i + 1], maximum(s - start, 0.0));
+    result = trireme::where(s >= start, next, result);
+  }
+  return result;
+}
+
+Value piecewise_constant(const Schedule& schedule, const Value& s) {
+  Value result = s * 0.0 + schedule.rates.front();
+  for (std::size_t i = 0; i < schedule.milestones.size(); ++i) {
+    const auto start = static_cast<double>(schedule.milestones[i]);
+    result = trireme::where(s >= start, schedule.rates[i + 1], result);
+  }
+  return result;
+}
+
 }  // namespace
 
 Value rate_at(const Schedule& schedule, const Value& step) {
@@ -197,6 +347,10 @@ Value rate_at(const Schedule& schedule, const Value& step) {
     case Kind::cosine: result = half_cosine(rate, last, s / n); break;
     case Kind::multi_step: result = multi_step(schedule, s); break;
     case Kind::one_cycle: result = one_cycle(schedule, s); break;
+    case Kind::cyclic: result = cyclic(schedule, s); break;
+    case Kind::cosine_restarts: result = cosine_restarts(schedule, s); break;
+    case Kind::piecewise_constant: result = piecewise_constant(schedule, s); break;
+    case Kind::sequential: result = sequential(schedule, s); break;
     case Kind::inverse_sqrt: result = minimum((s + 1.0) / n, sqrt(n / (s + 1.0))) * rate; break;
     case Kind::polynomial:
       result = pow(1.0 - minimum(s / n, 1.0), schedule.power) * (rate - last) + last;

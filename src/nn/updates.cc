@@ -88,6 +88,23 @@ Value Updates::state(const Slot& slot, const char* suffix, double initial) const
   return slot.rows ? gather(state, slot.rows) : state;
 }
 
+Value Updates::state_of_shape(const Slot& slot, const char* suffix, const Shape& shape) const {
+  const ir::Parameter& parameter = program_.parameter_of(slot.parameter.get());
+  return Value(program_.add_parameter(state_prefix(options_.name) + parameter.name() + "." + suffix,
+                                      ir::Type{parameter.value->type.dtype, shape, ""}, constant(0),
+                                      /*trainable=*/false, parameter.location));
+}
+
+Value Updates::product(const std::string& name, const std::function<Value()>& factor) const {
+  Value& result = products_[name];
+  if (!result) {
+    const Value state = counter(name.c_str(), DType::f64, 1);
+    result = state * factor();
+    set(state, result);
+  }
+  return result;
+}
+
 void Updates::accumulate(Slot& slot) const {
   if (!due_) return;
   const Value sum = state(slot, "gradient");

@@ -2,6 +2,8 @@
 
 // Building blocks of the optimizers' update rules.
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,11 @@ class Updates {
   // Returns a state of the parameter's type that starts at `initial`: all of it, or the slot's
   // rows.
   Value state(const Slot& slot, const char* suffix, double initial = 0) const;
+  // The same with another shape, of all rows.
+  Value state_of_shape(const Slot& slot, const char* suffix, const Shape& shape) const;
+  // Returns the product of factor() over all updates until this one, an f64 scalar. All parameters
+  // share it: the first call for a name creates the state and calls `factor`.
+  Value product(const std::string& name, const std::function<Value()>& factor) const;
   // Replaces the gradient by the weighted mean of the gradients since the last update.
   void accumulate(Slot& slot) const;
 
@@ -68,6 +75,7 @@ class Updates {
   // f64 scalars: the weight of this step, and 1 / the weights since the last update, or 0 if these
   // are 0. Empty if all steps have one weight.
   Value weight_, share_;
+  mutable std::map<std::string, Value> products_;  // by name
   Value number_, rate_;  // f64 scalars: powers of numbers near 1 need the precision
 };
 
@@ -115,5 +123,10 @@ void update(const AdamW& options, const Updates& updates, const Slot& slot);
 void update(const Adamax& options, const Updates& updates, const Slot& slot);
 void update(const Lamb& options, const Updates& updates, const Slot& slot);
 void update(const Lion& options, const Updates& updates, const Slot& slot);
+void update(const NAdam& options, const Updates& updates, const Slot& slot);
+void update(const RAdam& options, const Updates& updates, const Slot& slot);
+void update(const Rprop& options, const Updates& updates, const Slot& slot);
+void update(const Lars& options, const Updates& updates, const Slot& slot);
+void update(const Adafactor& options, const Updates& updates, const Slot& slot);
 
 }  // namespace trireme::nn

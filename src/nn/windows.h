@@ -37,4 +37,29 @@ void require_image(const Value& x, const char* what);  // Error(usage)
 Pair size_of_image(const Value& x);                    // precondition: is_image(x)
 extern const char* const kImageHint;
 
+// The same for lines [batch, channels, length], which become images of height 1, and back.
+bool is_line(const Value& x);
+void require_line(const Value& x, const char* what);  // Error(usage)
+extern const char* const kLineHint;
+Value as_image(const Value& line);
+Value as_line(const Value& image);
+
+// Adaptive pooling along one axis of constant size to `to` bins. Precondition: both are at least 1
+// and at most 2^31.
+Value means_along(LocationScope& at, const Value& x, int axis, std::int64_t to);
+Value maxima_along(LocationScope& at, const Value& x, int axis, std::int64_t to);
+// Error(usage) unless each size of `from`, a constant axis of x, can be pooled to that of `to`.
+void check_bins(const Value& x, const char* what, const std::vector<std::int64_t>& from,
+                const std::vector<std::int64_t>& to);
+
+// Returns the length of the result of a transposed convolution along an axis. Error(usage) unless
+// it is above 0 and the options are valid.
+std::int64_t transposed_size(Layer& layer, std::int64_t size, std::int64_t kernel,
+                             std::int64_t stride, std::int64_t dilation, std::int64_t padding,
+                             std::int64_t extra);
+// The initializer of its weight, where one result sums up `in` / `groups` windows of `window`
+// elements, divided by the product `steps` of the strides.
+Initializer transposed_init(const std::optional<Initializer>& given, const Activation& activation,
+                            double window, double steps, double in, double out);
+
 }  // namespace trireme::nn

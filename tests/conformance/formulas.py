@@ -51,6 +51,39 @@ def lamb(p, g, t, state, rate, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_deca
     return p - rate * np.linalg.norm(p) / np.linalg.norm(r) * r
 
 
+def nadam(p, g, t, state, rate, beta1=0.9, beta2=0.999, epsilon=1e-8, momentum_decay=4e-3):
+    """Dozat 2016, "Incorporating Nesterov momentum into Adam", with the momenta of its code."""
+    now, then = (beta1 * (1 - 0.5 * 0.96**(s * momentum_decay)) for s in (t, t + 1))
+    state["c"] = state.get("c", 1) * now
+    state["m"] = beta1 * state.get("m", 0) + (1 - beta1) * g
+    state["v"] = beta2 * state.get("v", 0) + (1 - beta2) * g**2
+    m = then / (1 - state["c"] * then) * rate * state["m"]
+    m = m + (1 - now) / (1 - state["c"]) * rate * g
+    return p - m / ((state["v"] / (1 - beta2**t))**0.5 + epsilon)
+
+
+def lars(p, g, t, state, rate, momentum=0.9, trust=1e-3, weight_decay=1e-4):
+    """You, Gitman and Ginsburg 2017, "Large batch training of convolutional networks",
+    algorithm 1."""
+    of_p, of_g = np.linalg.norm(p), np.linalg.norm(g)
+    local = trust * of_p / (of_g + weight_decay * of_p)
+    state["v"] = momentum * state.get("v", 0) + rate * local * (g + weight_decay * p)
+    return p - state["v"]
+
+
+def adafactor(p, g, t, state, rate, epsilon=1e-3, threshold=1.0, weight_decay=0.0):
+    """Shazeer and Stern 2018, "Adafactor: adaptive learning rates with sublinear memory cost",
+    algorithm 4, with relative step sizes limited by `rate`, and the decay of AdamW."""
+    beta = 1 - t**-0.8
+    square = g**2 + 1e-30
+    state["r"] = beta * state.get("r", 0) + (1 - beta) * square.sum(1)
+    state["c"] = beta * state.get("c", 0) + (1 - beta) * square.sum(0)
+    u = g / np.sqrt(np.outer(state["r"], state["c"]) / state["r"].sum())
+    u = u / max(1, np.sqrt((u**2).mean()) / threshold)
+    alpha = max(epsilon, np.sqrt((p**2).mean())) * min(rate, t**-0.5)
+    return p * (1 - rate * weight_decay) - alpha * u
+
+
 def lion(p, g, t, state, rate, beta1=0.9, beta2=0.99, weight_decay=0.0):
     """Chen et al. 2023, "Symbolic discovery of optimization algorithms", algorithm 2."""
     m = state.get("m", np.zeros_like(p))
@@ -121,6 +154,19 @@ def plateau_factors(measured, **options):
         scheduler.step(value)
         result.append(optimizer.param_groups[0]["lr"])
     return torch.tensor(result, dtype=torch.float64)
+
+
+def spectral_norm(weight, u, iterations):
+    """PyTorch's module after this many iterations from the left vector u."""
+    layer = torch.nn.Module()
+    layer.register_parameter("w", torch.nn.Parameter(weight.detach()))
+    torch.nn.utils.spectral_norm(layer, "w", n_power_iterations=iterations, dim=0)
+    layer.w_u.copy_(u.detach() / u.detach().norm())
+    # A view of the operand, so that its gradient flows.
+    del layer._parameters["w_orig"]
+    layer.w_orig = weight
+    hook = next(iter(layer._forward_pre_hooks.values()))
+    return hook.compute_weight(layer, do_power_iteration=True)
 
 
 def focal(x, target, gamma, alpha):

@@ -201,6 +201,43 @@ void add_normalisations(std::vector<Case>& cases) {
       "instance_norm with weights", {{{2, 3, 9}}},
       [](auto& x) { return nn::instance_norm(x[0], {.affine = true}); },
       "F.instance_norm(x[0], weight=x[1], bias=x[2])"));
+  cases.push_back(layer(
+      "rms_norm", {{{3, 5, 37}}}, [](auto& x) { return nn::rms_norm(x[0]); },
+      "x[0] * torch.rsqrt((x[0] ** 2).mean(-1, keepdim=True) + 1e-6) * x[1]"));
+  cases.push_back(layer(
+      "rms_norm of two axes", {{{3, 5, 7}}},
+      [](auto& x) { return nn::rms_norm(x[0], {.axes = 2, .epsilon = 0.5, .affine = false}); },
+      "x[0] * torch.rsqrt((x[0] ** 2).mean((1, 2), keepdim=True) + 0.5)"));
+  cases.push_back(layer(
+      "local_response_norm", {{{2, 7, 3, 4}}},
+      [](auto& x) { return nn::local_response_norm(x[0], {.alpha = 0.5}); },
+      "F.local_response_norm(x[0], 5, alpha=0.5)"));
+  cases.push_back(layer(
+      "local_response_norm of lines, even size", {{{2, 3, 4}}},
+      [](auto& x) {
+        return nn::local_response_norm(x[0], {.size = 4, .alpha = 1, .beta = 0.5, .k = 2});
+      },
+      "F.local_response_norm(x[0], 4, alpha=1, beta=0.5, k=2)"));
+  cases.push_back(layer(
+      "weight_norm", {{{4, 6}}}, [](auto& x) { return nn::weight_norm(x[0]); },
+      "torch._weight_norm(x[0], x[1][None], 1)"));
+  cases.push_back(layer(
+      "weight_norm of a convolution", {{{4, 3, 2, 2}}},
+      [](auto& x) { return nn::weight_norm(x[0], {.axis = 0}); },
+      "torch._weight_norm(x[0], x[1][:, None, None, None], 0)"));
+  for (const int iterations : {1, 3}) {
+    const std::string text = std::to_string(iterations);
+    cases.push_back(layer(
+        "spectral_norm, iterations " + text, {{{4, 6}}},
+        [iterations](auto& x) { return nn::spectral_norm(x[0], {.iterations = iterations}); },
+        "formulas.spectral_norm(x[0].T, x[1], " + text + ").T"));
+    cases.push_back(layer(
+        "spectral_norm of a convolution, iterations " + text, {{{4, 3, 2, 2}}},
+        [iterations](auto& x) {
+          return nn::spectral_norm(x[0], {.axis = 0, .iterations = iterations});
+        },
+        "formulas.spectral_norm(x[0], x[1], " + text + ")"));
+  }
   cases.push_back(
       layer("softmax", {{{5, 37}}}, [](auto& x) { return softmax(x[0]); }, "F.softmax(x[0], -1)"));
   cases.push_back(layer(
@@ -354,6 +391,21 @@ void add_adaptive(std::vector<TrainingCase>& cases) {
                                 torch_formula("ftrl", "rate=0.1, l1=0.3, l2=0.1")));
   cases.push_back(
       training_case("lamb", Lamb{.learning_rate = 0.02}, torch_formula("lamb", "rate=0.02")));
+  // PyTorch 1.13 multiplies C_(t+1) by c_t twice.
+  cases.push_back(
+      training_case("nadam", NAdam{.learning_rate = 0.02}, torch_formula("nadam", "rate=0.02")));
+  cases.push_back(training("radam", RAdam{.learning_rate = 0.02, .weight_decay = 0.1},
+                           "RAdam([w], lr=0.02, weight_decay=0.1)"));
+  cases.push_back(training("rprop", Rprop{.learning_rate = 0.01}, "Rprop([w], lr=0.01)"));
+  cases.push_back(
+      training("rprop with limits",
+               Rprop{.decrease = 0.25, .increase = 1.5, .min_step = 0.01, .max_step = 0.03},
+               "Rprop([w], lr=0.01, etas=(0.25, 1.5), step_sizes=(0.01, 0.03))"));
+  cases.push_back(training_case("lars", Lars{.learning_rate = 0.1, .trust = 0.1},
+                                torch_formula("lars", "rate=0.1, trust=0.1")));
+  // A larger rate ends in a cycle around the minimum, where rounding errors grow.
+  cases.push_back(training_case("adafactor", Adafactor{.learning_rate = 0.01, .weight_decay = 0.1},
+                                torch_formula("adafactor", "rate=0.01, weight_decay=0.1")));
   cases.push_back(training_case("lion", Lion{.learning_rate = 0.01, .weight_decay = 0.1},
                                 torch_formula("lion", "rate=0.01, weight_decay=0.1")));
 }
@@ -440,6 +492,30 @@ std::vector<Case> schedule_cases() {
       torch + "OneCycleLR(o, 2, 61, pct_start=0.5, div_factor=10, final_div_factor=100)"));
   cases.push_back(
       schedule_case("warm-up", Schedule(1.0).warmup(8), torch + "LinearLR(o, 1 / 8, 1, 7)"));
+  cases.push_back(schedule_case("cyclic", Schedule::cyclic(0.1, 1, 7),
+                                torch + "CyclicLR(o, 0.1, 1, 7, cycle_momentum=False)"));
+  cases.push_back(
+      schedule_case("cyclic, halved", Schedule::cyclic(0.1, 1, 7, 4, 0.5),
+                    torch + "CyclicLR(o, 0.1, 1, 7, 4, mode='triangular2', cycle_momentum=False)"));
+  cases.push_back(schedule_case(
+      "cyclic, exponential", Schedule::cyclic(0.1, 1, 7, 4, 1, 0.97),
+      torch + "CyclicLR(o, 0.1, 1, 7, 4, mode='exp_range', gamma=0.97, cycle_momentum=False)"));
+  cases.push_back(schedule_case("cosine_restarts", Schedule::cosine_restarts(1, 7, 1, 0.1),
+                                torch + "CosineAnnealingWarmRestarts(o, 7, 1, 0.1)"));
+  cases.push_back(schedule_case("cosine_restarts, growing", Schedule::cosine_restarts(1, 3, 2, 0.1),
+                                torch + "CosineAnnealingWarmRestarts(o, 3, 2, 0.1)"));
+  cases.push_back(schedule_case("piecewise_constant",
+                                Schedule::piecewise_constant({1, 0.3, 2, 0}, {5, 20, 50}),
+                                torch + "LambdaLR(o, lambda s: [1, 0.3, 2, 0][(s >= 5) + (s >= 20) "
+                                        "+ (s >= 50)])"));
+  cases.push_back(schedule_case(
+      "sequential",
+      Schedule::sequential(
+          {Schedule(0.1), Schedule::exponential(1, 0.9).warmup(4), Schedule::step_decay(1, 7, 0.5)},
+          {5, 30}),
+      torch + "SequentialLR(o, [torch.optim.lr_scheduler.ConstantLR(o, 0.1, 99), "
+              "torch.optim.lr_scheduler.LambdaLR(o, lambda s: (s + 1) / 4 if s < 4 else "
+              "0.9 ** (s - 4)), torch.optim.lr_scheduler.StepLR(o, 7, 0.5)], [5, 30])"));
   cases.push_back(schedule_case(
       "inverse_sqrt", Schedule::inverse_sqrt(1 / std::sqrt(512.0 * 20), 20),
       torch + "LambdaLR(o, lambda s: 512 ** -0.5 * min((s + 1) ** -0.5, (s + 1) * 20 ** -1.5))"));

@@ -129,6 +129,136 @@ void add_pools(std::vector<Case>& cases) {
   }
 }
 
+void add_line_pools(std::vector<Case>& cases) {
+  const Input lines{{2, 3, 11}};
+  cases.push_back(layer(
+      "max_pool1d", {lines},
+      [](auto& x) { return nn::max_pool1d(x[0], {.kernel = 3, .stride = 2, .padding = 1}); },
+      "F.max_pool1d(x[0], 3, 2, 1)"));
+  cases.push_back(layer(
+      "max_pool1d with ceil_mode", {{{2, 3, 10}}},
+      [](auto& x) { return nn::max_pool1d(x[0], {.kernel = 3, .ceil_mode = true}); },
+      "F.max_pool1d(x[0], 3, ceil_mode=True)"));
+  cases.push_back(layer(
+      "max_pool1d same", {lines},
+      [](auto& x) { return nn::max_pool1d(x[0], {.kernel = 4, .stride = 3, .padding = "same"}); },
+      "F.max_pool1d(F.pad(x[0], (1, 1), value=-math.inf), 4, 3)"));
+  for (const bool count : {true, false}) {
+    const std::string text = count ? "True" : "False";
+    cases.push_back(layer(
+        "avg_pool1d, count_include_pad=" + text, {{{2, 3, 10}}},
+        [count](auto& x) {
+          return nn::avg_pool1d(x[0], {.kernel = 3,
+                                       .stride = 2,
+                                       .padding = 1,
+                                       .ceil_mode = true,
+                                       .count_include_pad = count});
+        },
+        "F.avg_pool1d(x[0], 3, 2, 1, True, " + text + ")"));
+  }
+  cases.push_back(layer(
+      "global pooling of lines", {lines},
+      [](auto& x) { return nn::global_avg_pool1d(x[0]) * nn::global_max_pool1d(x[0]); },
+      "x[0].mean(2) * x[0].amax(2)"));
+  for (const std::int64_t size : {1, 4, 11, 15}) {
+    const std::string text = std::to_string(size);
+    cases.push_back(layer(
+        "adaptive_avg_pool1d to " + text, {lines},
+        [size](auto& x) { return nn::adaptive_avg_pool1d(x[0], size); },
+        "F.adaptive_avg_pool1d(x[0], " + text + ")"));
+    cases.push_back(layer(
+        "adaptive_max_pool1d to " + text, {lines},
+        [size](auto& x) { return nn::adaptive_max_pool1d(x[0], size); },
+        "F.adaptive_max_pool1d(x[0], " + text + ")"));
+  }
+}
+
+void add_volume_pools(std::vector<Case>& cases) {
+  const Input volumes{{2, 2, 4, 5, 6}};
+  cases.push_back(layer(
+      "global pooling of volumes", {volumes},
+      [](auto& x) { return nn::global_avg_pool3d(x[0]) * nn::global_max_pool3d(x[0]); },
+      "x[0].mean((2, 3, 4)) * x[0].amax((2, 3, 4))"));
+  const std::vector<std::pair<nn::Triple, std::string>> sizes = {
+      {{2, 5, 3}, "(2, 5, 3)"}, {{3, 2, 4}, "(3, 2, 4)"}, {1, "1"}, {{4, 7, 6}, "(4, 7, 6)"}};
+  for (const auto& [size, text] : sizes) {
+    cases.push_back(layer(
+        "adaptive_avg_pool3d to " + text, {volumes},
+        [s = size](auto& x) { return nn::adaptive_avg_pool3d(x[0], s); },
+        "F.adaptive_avg_pool3d(x[0], " + text + ")"));
+    cases.push_back(layer(
+        "adaptive_max_pool3d to " + text, {volumes},
+        [s = size](auto& x) { return nn::adaptive_max_pool3d(x[0], s); },
+        "F.adaptive_max_pool3d(x[0], " + text + ")"));
+  }
+}
+
+// Of positive numbers for odd powers, where PyTorch adds up x^p and not |x|^p.
+void add_norm_pools(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "lp_pool", {{{2, 3, 6, 7}}}, [](auto& x) { return nn::lp_pool(x[0], {}); },
+      "F.lp_pool2d(x[0], 2, 2)"));
+  cases.push_back(layer(
+      "lp_pool of power 3", {{{2, 3, 6, 7}, f32, 0.5, 2}},
+      [](auto& x) {
+        return nn::lp_pool(x[0], {.power = 3, .kernel = {2, 3}, .stride = nn::Pair(1, 2)});
+      },
+      "F.lp_pool2d(x[0], 3, (2, 3), (1, 2))"));
+  cases.push_back(layer(
+      "lp_pool of power 1.5", {{{2, 3, 6, 7}}},
+      [](auto& x) { return nn::lp_pool(x[0], {.power = 1.5, .kernel = 3}); },
+      "F.lp_pool2d(x[0].abs(), 1.5, 3)"));
+  cases.push_back(layer(
+      "lp_pool1d of power 1", {{{2, 3, 9}}},
+      [](auto& x) { return nn::lp_pool1d(x[0], {.power = 1, .kernel = 4, .stride = 3}); },
+      "F.lp_pool1d(x[0].abs(), 1, 4, 3)"));
+}
+
+void add_transposed_volumes(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "conv_transpose3d", {{{2, 4, 3, 4, 3}}},
+      [](auto& x) {
+        return nn::conv_transpose3d(x[0], {.channels = 6,
+                                           .kernel = {2, 3, 3},
+                                           .stride = {2, 1, 3},
+                                           .padding = {0, 1, 1},
+                                           .output_padding = {1, 0, 2},
+                                           .groups = 2,
+                                           .activation = nn::relu});
+      },
+      "F.relu(F.conv_transpose3d(x[0], x[1], x[2], (2, 1, 3), (0, 1, 1), (1, 0, 2), 2))"));
+  cases.push_back(layer(
+      "conv_transpose3d same, dilated", {{{1, 2, 3, 3, 4}}},
+      [](auto& x) {
+        return nn::conv_transpose3d(
+            x[0], {.channels = 3, .padding = "same", .dilation = 2, .bias = false});
+      },
+      "F.conv_transpose3d(x[0], x[1], None, padding=2, dilation=2)"));
+}
+
+void add_folds(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "fold of patches", {{{2, 8, 18}}},
+      [](auto& x) { return nn::fold(x[0], {.size = {6, 8}, .kernel = {3, 2}}); },
+      "F.fold(x[0].transpose(1, 2), (6, 8), (3, 2), stride=(3, 2))"));
+  cases.push_back(layer(
+      "fold overlapping", {{{2, 16, 18}}},
+      [](auto& x) {
+        return nn::fold(x[0], {.size = {7, 6},
+                               .kernel = 3,
+                               .stride = nn::Pair(2, 1),
+                               .padding = 1,
+                               .dilation = {1, 2}});
+      },
+      "F.fold(x[0].transpose(1, 2), (7, 6), 3, (1, 2), 1, (2, 1))"));
+  cases.push_back(layer(
+      "fold of windows that leave gaps", {{{2, 4, 2}}},
+      [](auto& x) {
+        return nn::fold(x[0], {.size = {5, 6}, .kernel = 1, .stride = nn::Pair(4, 4)});
+      },
+      "F.fold(x[0].transpose(1, 2), (5, 6), 1, stride=4)"));
+}
+
 void add_volumes(std::vector<Case>& cases) {
   cases.push_back(layer(
       "conv3d same", {{{2, 3, 4, 5, 6}}},
@@ -191,6 +321,11 @@ void add_windows(std::vector<Case>& cases) {
   add_pools(cases);
   add_volumes(cases);
   add_sequences(cases);
+  add_line_pools(cases);
+  add_volume_pools(cases);
+  add_norm_pools(cases);
+  add_transposed_volumes(cases);
+  add_folds(cases);
 }
 
 }  // namespace trireme::conformance

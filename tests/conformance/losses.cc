@@ -38,6 +38,26 @@ void add_losses(std::vector<Case>& cases) {
         "dtype=x[0].dtype), reduction='" +
             name + "')"));
   }
+  for (const auto& [name, reduction] : reductions) {
+    cases.push_back(layer(
+        "nll, weighted, " + name, {{{9, 4}, f32, -4, 0}, {{9}, i64, 0, 4}},
+        [reduction](auto& x) {
+          return nn::nll(
+              x[0], x[1],
+              {.ignore_index = 3, .class_weights = {1, 0.5, 2, 3}, .reduction = reduction});
+        },
+        "F.nll_loss(x[0], x[1], weight=x[2].detach(), ignore_index=3, reduction='" + name + "')"));
+  }
+  cases.push_back(layer(
+      "nll", {{{6, 10}, f32, -4, 0}, labels}, [](auto& x) { return nn::nll(x[0], x[1]); },
+      "F.nll_loss(x[0], x[1], reduction='none')"));
+  cases.push_back(layer(
+      "binary_cross_entropy, weighted by class", {{{6, 3}}, {{6, 3}, f32, 0, 1}},
+      [](auto& x) {
+        return nn::binary_cross_entropy_with_logits(x[0], x[1], {.pos_weights = {0.5, 1, 3}});
+      },
+      "F.binary_cross_entropy_with_logits(x[0], x[1], pos_weight=x[2].detach(), "
+      "reduction='none')"));
   cases.push_back(layer(
       "binary_cross_entropy", {rows, targets},
       [](auto& x) { return nn::binary_cross_entropy_with_logits(x[0], x[1]); },
@@ -99,6 +119,50 @@ void add_element_losses(std::vector<Case>& cases) {
       "F.poisson_nll_loss(x[0], x[1], log_input=False, full=True, eps=1e-3, reduction='none')"));
 }
 
+// The targets of multi_label_margin as PyTorch has them: the labels, then -1.
+constexpr const char* kLabels =
+    "torch.stack([F.pad(r.nonzero()[:, 0], (0, 10 - int(r.sum())), value=-1) for r in x[1]])";
+
+void add_multi_label_losses(std::vector<Case>& cases) {
+  const Input rows{{6, 10}};
+  const Input answers{{6, 10}, i64, 0, 2};
+  const auto to_float = [](const Value& x) { return cast(x, {.dtype = f32}); };
+  cases.push_back(layer(
+      "multi_label_margin", {rows, answers},
+      [&](auto& x) { return nn::multi_label_margin(x[0], to_float(x[1])); },
+      std::string("F.multilabel_margin_loss(x[0], ") + kLabels + ", reduction='none')"));
+  cases.push_back(layer(
+      "multi_label_margin of sequences", {{{2, 3, 4}}, {{2, 3, 4}, i64, 0, 2}},
+      [&](auto& x) { return nn::multi_label_margin(x[0], to_float(x[1]), {.margin = 0.5}); },
+      "(F.relu(0.5 - x[0][..., None] + x[0][..., None, :]) * x[1][..., None] * "
+      "(1 - x[1][..., None, :])).sum((-1, -2)) / 4"));
+  cases.push_back(layer(
+      "multi_label_soft_margin", {rows, answers},
+      [&](auto& x) { return nn::multi_label_soft_margin(x[0], to_float(x[1])); },
+      "F.multilabel_soft_margin_loss(x[0], x[1].to(x[0].dtype), reduction='none')"));
+  cases.push_back(layer(
+      "multi_label_soft_margin, weighted", {{{6, 3}}, {{6, 3}, i64, 0, 2}},
+      [&](auto& x) {
+        return nn::multi_label_soft_margin(x[0], to_float(x[1]), {.class_weights = {0.5, 1, 3}});
+      },
+      "F.multilabel_soft_margin_loss(x[0], x[1].to(x[0].dtype), weight=x[2].detach(), "
+      "reduction='none')"));
+}
+
+void add_gaussian_nll(std::vector<Case>& cases) {
+  const Input rows{{6, 10}};
+  const Input variances{{6, 10}, f32, 0, 2};
+  for (const bool full : {false, true}) {
+    const std::string text = full ? "True" : "False";
+    cases.push_back(layer(
+        "gaussian_nll, full=" + text, {rows, rows, variances},
+        [full](auto& x) {
+          return nn::gaussian_nll(x[0], x[1], x[2], {.full = full, .epsilon = 0.25});
+        },
+        "F.gaussian_nll_loss(x[0], x[1], x[2], full=" + text + ", eps=0.25, reduction='none')"));
+  }
+}
+
 void add_margin_losses(std::vector<Case>& cases) {
   const Input rows{{6, 10}};
   const Input labels{{6}, i64, 0, 10};
@@ -131,6 +195,22 @@ void add_margin_losses(std::vector<Case>& cases) {
           return nn::triplet_margin(x[0], x[1], x[2], {.margin = 1.5, .swap = swap});
         },
         std::string("F.triplet_margin_loss(x[0], x[1], x[2], margin=1.5, reduction='none', swap=") +
+            (swap ? "True)" : "False)")));
+  }
+  for (const bool swap : {false, true}) {
+    cases.push_back(layer(
+        swap ? "triplet_margin of cosines, swapped" : "triplet_margin of cosines",
+        {rows, rows, rows},
+        [&](auto& x) {
+          const auto distance = [](const Value& a, const Value& b) {
+            return 1.0 - nn::cosine_similarity(a, b);
+          };
+          return nn::triplet_margin(x[0], x[1], x[2],
+                                    {.margin = 0.5, .swap = swap, .distance = distance});
+        },
+        std::string("F.triplet_margin_with_distance_loss(x[0], x[1], x[2], margin=0.5, "
+                    "distance_function=lambda a, b: 1 - F.cosine_similarity(a, b, dim=-1), "
+                    "reduction='none', swap=") +
             (swap ? "True)" : "False)")));
   }
   cases.push_back(layer(
@@ -189,6 +269,8 @@ std::vector<Case> loss_cases() {
   std::vector<Case> cases;
   add_losses(cases);
   add_element_losses(cases);
+  add_gaussian_nll(cases);
+  add_multi_label_losses(cases);
   add_margin_losses(cases);
   add_losses_of_many_classes(cases);
   return cases;

@@ -42,6 +42,19 @@ def binary_cross_entropy(x, target):
     return target * softplus(-x) + (1 - target) * softplus(x)
 
 
+def multi_label_margin(x, target):
+    """PyTorch's takes the labels of each row, followed by -1."""
+    width = x.shape[1]
+    labels = [F.pad(row.nonzero()[:, 0], (0, width - int(row.sum())), value=-1) for row in target]
+    return F.multilabel_margin_loss(x, torch.stack(labels), reduction="none")
+
+
+def lp_pool(x):
+    """The norms of pairs, whose gradient is 0 where both are 0."""
+    pairs = x[:, :x.shape[1] // 2 * 2].reshape(len(x), -1, 2)
+    return torch.linalg.vector_norm(pairs, dim=2)
+
+
 def focal(x, target, gamma=2.0, alpha=0.25):
     z = (2 * target - 1) * x
     weight = target * alpha + (1 - target) * (1 - alpha)

@@ -135,6 +135,8 @@ void add_pools(std::vector<Function>& all) {
       .kernel = {1, 3}, .stride = nn::Pair(1, 2), .padding = {0, 1}, .ceil_mode = true};
   add_rows(all, "max_pool", "F.max_pool1d(x[0][:, None], 3, 2, 1, ceil_mode=True)[:, 0]",
            {4, 37, 1}, [=](const Value& x) { return row_of(nn::max_pool(line_of(x), ceil)); });
+  add_rows(all, "lp_pool1d", "exact.lp_pool(x[0])", {4, 37},
+           [](const Value& x) { return squeeze(nn::lp_pool1d(unsqueeze(x, 1)), {1}); });
   add_rows(all, "avg_pool", "F.avg_pool1d(x[0][:, None], 3, 2, 1, ceil_mode=True)[:, 0]",
            {4, 37, 1}, [=](const Value& x) { return row_of(nn::avg_pool(line_of(x), ceil)); });
   nn::PoolOptions inside = ceil;

@@ -65,6 +65,18 @@ void add_regression(std::vector<Function>& all) {
             {0, 1, 2, 5}, [](const Value& x, const Value& t) {
               return nn::poisson_nll(x, t, {.log_input = false, .full = true});
             });
+  all.push_back({.name = "gaussian_nll",
+                 .torch = "F.gaussian_nll_loss(x[0], x[1], x[2], full=True, reduction='none')",
+                 .sources =
+                     [](DType d) {
+                       return std::vector{points(d), numbers(d, {0, 1, -2}),
+                                          numbers(d, {0, 1e-30, 1e-6, 0.25, 1, 1e30})};
+                     },
+                 .build =
+                     [](const Values& x) {
+                       return Values{nn::gaussian_nll(x[0], x[1], x[2], {.full = true})};
+                     },
+                 .dtypes = {DType::f32, DType::f64}});
   add_pairs(all, "kl_divergence", "F.kl_div(x[0], x[1], reduction='none')", {0, 0.5, 1},
             [](const Value& x, const Value& t) { return nn::kl_divergence(x, t); });
 }
@@ -99,6 +111,15 @@ void add_classes(std::vector<Function>& all) {
              [](const Value& x, const Value& label) {
                return nn::cross_entropy(x, label, {.label_smoothing = 0.1});
              });
+  add_labels(all, "nll", "F.nll_loss(x[0], x[1], reduction='none')",
+             [](const Value& x, const Value& label) { return nn::nll(x, label); });
+  const Source answers{{{0, 0, 0, 0}, {1, 0, 1, 0}, {1, 1, 1, 1}}, true, DType::f32};
+  all.push_back(
+      {.name = "multi_label_margin",
+       .torch = "exact.multi_label_margin(x[0], x[1])",
+       .sources = [=](DType d) { return std::vector{rows(d, 4), answers}; },
+       .build = [](const Values& x) { return Values{nn::multi_label_margin(x[0], x[1])}; },
+       .dtypes = {DType::f32}});
   add_labels(all, "multi_class_hinge", "F.multi_margin_loss(x[0], x[1], reduction='none')",
              [](const Value& x, const Value& label) { return nn::multi_class_hinge(x, label); });
   add_labels(all, "focal_cross_entropy", "exact.focal_cross_entropy(x[0], x[1])",

@@ -129,6 +129,11 @@ void add_normalization(std::vector<Function>& all) {
       [](auto& x) { return std::vector{log_softmax(x)}; }, true);
   add_row(all, "layer_norm", "F.layer_norm(x[0], x[0].shape[1:])",
           [](auto& x) { return std::vector{nn::layer_norm(x, {.affine = false})}; });
+  add_row(all, "rms_norm", "x[0] * torch.rsqrt((x[0] ** 2).mean(1, keepdim=True) + 1e-6)",
+          [](auto& x) { return std::vector{nn::rms_norm(x, {.affine = false})}; });
+  add_row(all, "local_response_norm",
+          "F.local_response_norm(x[0][:, :, None], 3, alpha=1)[:, :, 0]",
+          [](auto& x) { return std::vector{nn::local_response_norm(x, {.size = 3, .alpha = 1})}; });
   add_row(all, "group_norm", "F.group_norm(x[0][:, :, None], 1)[:, :, 0]", [](auto& x) {
     return std::vector{
         squeeze(nn::group_norm(unsqueeze(x, 2), {.groups = 1, .affine = false}), {2})};

@@ -289,6 +289,17 @@ void add_sgd(std::vector<Function>& all) {
            Momentum{.learning_rate = 0.037, .nesterov = true});
 }
 
+void add_rprop(std::vector<Function>& all) {
+  add(all, "rprop", "torch.optim.Rprop(w, lr=0.037)", Rprop{.learning_rate = 0.037});
+  add(all, "rprop with limits",
+      "torch.optim.Rprop(w, lr=0.037, etas=(0.25, 1.5), step_sizes=(0.03, 0.05))",
+      Rprop{.learning_rate = 0.037,
+            .decrease = 0.25,
+            .increase = 1.5,
+            .min_step = 0.03,
+            .max_step = 0.05});
+}
+
 void add_adam(std::vector<Function>& all) {
   const std::string adam = "torch.optim.Adam(w, lr=0.037";
   add_both(all, "adam", adam + ")", Adam{.learning_rate = 0.037});
@@ -301,6 +312,12 @@ void add_adam(std::vector<Function>& all) {
   add(all, "adamw", "torch.optim.AdamW(w, lr=0.037, weight_decay=0.1)",
       AdamW{.learning_rate = 0.037, .weight_decay = 0.1});
   add_both(all, "adamax", "torch.optim.Adamax(w, lr=0.037)", Adamax{.learning_rate = 0.037});
+  add_both(all, "nadam", "training.Formula(w, formulas.nadam, rate=0.037)",
+           NAdam{.learning_rate = 0.037});
+  add_both(all, "radam", "torch.optim.RAdam(w, lr=0.037)", RAdam{.learning_rate = 0.037});
+  add(all, "radam of short memory",
+      "torch.optim.RAdam(w, lr=0.037, betas=(0.9, 0.5), weight_decay=0.1)",
+      RAdam{.learning_rate = 0.037, .beta2 = 0.5, .weight_decay = 0.1});
   add_both(all, "lion", "training.Formula(w, training.lion, rate=0.037)",
            Lion{.learning_rate = 0.037});
   add(all, "lion with decay", "training.Formula(w, training.lion, rate=0.037, weight_decay=0.1)",
@@ -339,6 +356,12 @@ void add_norms(std::vector<Function>& all) {
   add_alone(all, "lamb without decay",
             "training.Formula(w, training.lamb, rate=0.037, weight_decay=0)",
             Lamb{.learning_rate = 0.037, .weight_decay = 0});
+  add_alone(all, "lars", "training.Formula(w, training.lars, rate=0.37, weight_decay=0.1)",
+            Lars{.learning_rate = 0.37, .weight_decay = 0.1});
+  add_alone(all, "lars without decay", "training.Formula(w, training.lars, rate=0.37)",
+            Lars{.learning_rate = 0.37, .weight_decay = 0});
+  add_alone(all, "adafactor", "training.Formula(w, training.adafactor, rate=0.037)",
+            Adafactor{.learning_rate = 0.037});
 }
 
 void add_average(std::vector<Function>& all, const std::string& name, const std::string& torch,
@@ -367,6 +390,7 @@ std::vector<Function> optimizer_functions() {
   std::vector<Function> all;
   add_sgd(all);
   add_adam(all);
+  add_rprop(all);
   add_roots(all);
   add_norms(all);
   add_averages(all);

@@ -114,6 +114,57 @@ void add_rises(std::vector<Function>& all) {
       Schedule::multi_step(0.3, {1}, 0.5).warmup(8));
 }
 
+void add_cycles(std::vector<Function>& all) {
+  const auto cyclic = [](const char* height, const char* rise, const char* fall) {
+    const std::string length = std::string("(") + rise + " + " + fall + ")";
+    return std::string("lambda s: (lambda c, p: 0.1 + 0.2 * ") + height +
+           " * numpy.where(p <= " + rise + ", p / " + rise + ", (" + length + " - p) / " + fall +
+           "))(numpy.floor(s / " + length + "), s % " + length + ")";
+  };
+  add(all, "cyclic",
+      "0.3, " + cyclic("1", "3", "3") + ", " + kScheduler +
+          "CyclicLR(o, 0.1, 0.3, 3, cycle_momentum=False), 60",
+      Schedule::cyclic(0.1, 0.3, 3));
+  add(all, "cyclic",
+      "0.3, " + cyclic("0.5 ** c", "3", "5") + ", " + kScheduler +
+          "CyclicLR(o, 0.1, 0.3, 3, 5, 'triangular2', cycle_momentum=False), 60",
+      Schedule::cyclic(0.1, 0.3, 3, 5, 0.5));
+  add(all, "cyclic",
+      "0.3, " + cyclic("0.9 ** s", "3", "1") + ", " + kScheduler +
+          "CyclicLR(o, 0.1, 0.3, 3, 1, 'exp_range', 0.9, cycle_momentum=False), 60",
+      Schedule::cyclic(0.1, 0.3, 3, 1, 1, 0.9));
+  add(all, "cyclic", "0.3, lambda s: numpy.where(s % 2 == 0, 0.1, 0.3)",
+      Schedule::cyclic(0.1, 0.3, 1));
+  const std::string warm = "CosineAnnealingWarmRestarts(o, ";
+  add(all, "cosine_restarts",
+      "0.3, lambda s: 0.01 + 0.145 * (1 + numpy.cos(math.pi * (s % 5) / 5)), " + kScheduler + warm +
+          "5, 1, 0.01), 60",
+      Schedule::cosine_restarts(0.3, 5, 1, 0.01));
+  add(all, "cosine_restarts",
+      "0.3, training.restarts(0.3, 3, 2, 0.01, 1), " + kScheduler + warm + "3, 2, 0.01), 60",
+      Schedule::cosine_restarts(0.3, 3, 2, 0.01));
+  add(all, "cosine_restarts", "0.3, training.restarts(0.3, 1, 3, 0.0, 0.5)",
+      Schedule::cosine_restarts(0.3, 1, 3, 0, 0.5));
+  add(all, "cosine_restarts", "0.3, lambda s: 0.3 + 0 * s", Schedule::cosine_restarts(0.3, 1));
+}
+
+void add_joined(std::vector<Function>& all) {
+  const std::string place = "[numpy.searchsorted([2, 5, 5, 9], s, 'right')]";
+  add(all, "piecewise_constant", "0.3, lambda s: numpy.array([0.3, 0.1, 7, 0, 1e-300])" + place,
+      Schedule::piecewise_constant({0.3, 0.1, 7, 0, 1e-300}, {2, 5, 5, 9}));
+  add(all, "piecewise_constant", "0.3, lambda s: 0.3", Schedule::piecewise_constant({0.3}, {}));
+  add(all, "sequential", "0.3, lambda s: numpy.where(s < 3, 0.3, 0.5 * 0.9 ** (s - 3))",
+      Schedule::sequential({Schedule(0.3), Schedule::exponential(0.5, 0.9)}, {3}));
+  add(all, "sequential",
+      "0.3, lambda s: numpy.where(s < 2, 0.3, numpy.where(s < 6, 0.4 * (s - 1) / 4, "
+      "numpy.where(s < 20, 0.4 * 0.5 ** numpy.floor((s - 6) / 3), 0.2)))",
+      Schedule::sequential(
+          {Schedule(0.3), Schedule::step_decay(0.4, 3, 0.5).warmup(4), Schedule(0.2)}, {2, 20}));
+  add(all, "sequential",
+      "0.3, lambda s: numpy.where(s < 2, 0.3 * (s + 1) / 2, 0.3 * 0.9 ** (s - 2))",
+      Schedule::sequential({Schedule::exponential(0.3, 0.9)}, {}).warmup(2));
+}
+
 // The factors of a plateau after each of a row of measurements.
 std::vector<Tensor> plateau_factors(const Plateau& plateau, const Tensor& measured) {
   Tensor factors(DType::f64, measured.shape());
@@ -158,6 +209,8 @@ std::vector<Function> schedule_functions() {
   add_stairs(all);
   add_curves(all);
   add_rises(all);
+  add_cycles(all);
+  add_joined(all);
   add_plateau(all, "factor=0.5, patience=0, threshold=0.25",
               {.factor = 0.5, .patience = 0, .threshold = 0.25});
   add_plateau(all, "factor=0.5, patience=1, threshold=0, cooldown=2, min_lr=0.3",

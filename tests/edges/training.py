@@ -113,6 +113,28 @@ def lamb(p, g, t, state, rate, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_deca
     return p - change * (trust * rate)
 
 
+def lars(p, g, t, state, rate, momentum=0.9, trust=1e-3, weight_decay=0.0):
+    """You, Gitman and Ginsburg 2017, "Large batch training of convolutional networks",
+    algorithm 1. The quotient is 1 if a norm is 0."""
+    of_p, of_g = torch.linalg.vector_norm(p), torch.linalg.vector_norm(g)
+    share = trust * of_p / (of_g + weight_decay * of_p) if torch.minimum(of_p, of_g) != 0 else 1.0
+    change = g + weight_decay * p if weight_decay else g
+    state["v"] = momentum * state.get("v", torch.zeros_like(p)) + share * rate * change
+    return p - state["v"]
+
+
+def adafactor(p, g, t, state, rate, epsilon=1e-3):
+    """Shazeer and Stern 2018, "Adafactor: adaptive learning rates with sublinear memory cost",
+    algorithm 5, of vectors."""
+    share = t**-0.8
+    v = state.get("v", torch.zeros_like(p))
+    state["v"] = v + (g**2 + 1e-30 - v) * share
+    u = g * torch.rsqrt(state["v"])
+    u = u / torch.maximum((u**2).mean().sqrt(), torch.ones_like(u))
+    size = torch.maximum((p**2).mean().sqrt(), torch.full_like(p, epsilon))
+    return p - u * size * min(rate, t**-0.5)
+
+
 def ftrl(p, g, t, state, **options):
     with numpy.errstate(all="ignore"):
         after = formulas.ftrl(p.numpy(), g.numpy(), t, state, **options)
@@ -135,6 +157,16 @@ def rates(at, rate, formula, schedule=None, until=0):
     with numpy.errstate(all="ignore"):
         result = formula(at.numpy())
     return torch.from_numpy(result + numpy.zeros(len(at)))
+
+
+def restarts(rate, steps, growth, last, factor):
+    """Cosines with warm restarts, by walking from cycle to cycle in integers."""
+    def at(s):
+        start, length, height = 0, steps, rate - last
+        while start + length <= s:
+            start, length, height = start + length, length * growth, height * factor
+        return last + height * (1 + numpy.cos(numpy.pi * (int(s) - start) / length)) / 2
+    return numpy.vectorize(at)
 
 
 def plateau(measured, higher_is_better=False, **options):

@@ -92,6 +92,46 @@ void fields(Visit& visit, AvgPoolOptions& o) {
   visit({"count_include_pad", "padding counts as elements"}, o.count_include_pad);
 }
 
+// The same of lines.
+struct MaxPool1dOptions : Pool1dOptions {};
+template <class Visit>
+void fields(Visit& visit, MaxPool1dOptions& o) {
+  visit({"kernel", "size of the window", kSize}, o.kernel);
+  visit({"stride", "step of the window", kSize, false, "`kernel`"}, o.stride);
+  visit({"padding", "border around the input", kExtent}, o.padding);
+  visit({"ceil_mode", "a last window that only begins inside the input"}, o.ceil_mode);
+}
+struct AvgPool1dOptions : MaxPool1dOptions {};
+template <class Visit>
+void fields(Visit& visit, AvgPool1dOptions& o) {
+  fields(visit, static_cast<MaxPool1dOptions&>(o));
+  visit({"count_include_pad", "padding counts as elements"}, o.count_include_pad);
+}
+
+// Of pictures and of lines.
+template <class Visit, class Options>
+void lp_pool_fields(Visit& visit, Options& o) {
+  visit({"power", "power of the norm", {.min = 1}}, o.power);
+  visit({"kernel", "size of the window", kSize}, o.kernel);
+  visit({"stride", "step of the window", kSize, false, "`kernel`"}, o.stride);
+}
+template <class Visit>
+void fields(Visit& visit, LpPoolOptions& o) {
+  lp_pool_fields(visit, o);
+}
+template <class Visit>
+void fields(Visit& visit, LpPool1dOptions& o) {
+  lp_pool_fields(visit, o);
+}
+
+struct AdaptivePool1dOptions {
+  std::int64_t size = 1;
+};
+template <class Visit>
+void fields(Visit& visit, AdaptivePool1dOptions& o) {
+  visit({"size", "length of the result", kSize}, o.size);
+}
+
 struct AdaptivePoolOptions {
   Pair size = 1;
 };
@@ -130,6 +170,20 @@ template <class Visit>
 void fields(Visit& visit, InstanceNormOptions& o) {
   visit({"epsilon", "added to the variance"}, o.epsilon);
   visit({"affine", "with a weight and a bias for each channel"}, o.affine);
+}
+
+template <class Visit>
+void fields(Visit& visit, RmsNormOptions& o) {
+  visit({"axes", "number of last axes that are normalized together", kSize}, o.axes);
+  visit({"epsilon", "added to the mean square"}, o.epsilon);
+  visit({"affine", "with a weight of the shape of these axes"}, o.affine);
+}
+template <class Visit>
+void fields(Visit& visit, LocalResponseNormOptions& o) {
+  visit({"size", "channels of a window", kSize}, o.size);
+  visit({"alpha", "factor of the mean square of the window", kNotNegative}, o.alpha);
+  visit({"beta", "power of the divisor"}, o.beta);
+  visit({"k", "added to the mean square", kPositive}, o.k);
 }
 
 template <class Visit>
@@ -254,6 +308,26 @@ void for_each_dense_layer(Visit&& visit) {
         [](const Value& x, const AdaptivePoolOptions& o) { return adaptive_avg_pool(x, o.size); });
   visit({"adaptive_max_pool", "Maxima of windows, as many as `size` says"}, AdaptivePoolOptions{},
         [](const Value& x, const AdaptivePoolOptions& o) { return adaptive_max_pool(x, o.size); });
+  visit({"max_pool1d", "Maxima of windows of lines `[channels, length]`"}, MaxPool1dOptions{},
+        [](const Value& x, const MaxPool1dOptions& o) { return max_pool1d(x, o); });
+  visit({"avg_pool1d", "Means of windows of lines"}, AvgPool1dOptions{},
+        [](const Value& x, const AvgPool1dOptions& o) { return avg_pool1d(x, o); });
+  visit({"global_avg_pool1d", "Mean of each channel of lines"}, NoOptions{},
+        [](const Value& x, NoOptions) { return global_avg_pool1d(x); });
+  visit({"global_max_pool1d", "Maximum of each channel of lines"}, NoOptions{},
+        [](const Value& x, NoOptions) { return global_max_pool1d(x); });
+  visit({"adaptive_avg_pool1d", "Means of windows of lines, as many as `size` says"},
+        AdaptivePool1dOptions{}, [](const Value& x, const AdaptivePool1dOptions& o) {
+          return adaptive_avg_pool1d(x, o.size);
+        });
+  visit({"adaptive_max_pool1d", "Maxima of windows of lines, as many as `size` says"},
+        AdaptivePool1dOptions{}, [](const Value& x, const AdaptivePool1dOptions& o) {
+          return adaptive_max_pool1d(x, o.size);
+        });
+  visit({"lp_pool", "Norms of windows"}, LpPoolOptions{},
+        [](const Value& x, const LpPoolOptions& o) { return lp_pool(x, o); });
+  visit({"lp_pool1d", "Norms of windows of lines"}, LpPool1dOptions{},
+        [](const Value& x, const LpPool1dOptions& o) { return lp_pool1d(x, o); });
   visit({"mean", "Mean along an axis"}, MeanOptions{},
         [](const Value& x, const MeanOptions& o) { return mean(x, {.axes = {o.axis}}); });
   visit({"flatten", "Joins all axes except the batch"}, NoOptions{},
@@ -266,6 +340,12 @@ void for_each_dense_layer(Visit&& visit) {
         [](const Value& x, const GroupNormOptions& o) { return group_norm(x, o); });
   visit({"instance_norm", "Normalizes each channel of each example"}, InstanceNormOptions{},
         [](const Value& x, const InstanceNormOptions& o) { return instance_norm(x, o); });
+  visit({"rms_norm", "Divides the last axes of each example by their root mean square"},
+        RmsNormOptions{}, [](const Value& x, const RmsNormOptions& o) { return rms_norm(x, o); });
+  visit({"local_response_norm", "Divides each channel by the size of its neighbors"},
+        LocalResponseNormOptions{}, [](const Value& x, const LocalResponseNormOptions& o) {
+          return local_response_norm(x, o);
+        });
   visit({"dropout", "Drops elements at random, in training"}, DropoutOptions{},
         [](const Value& x, const DropoutOptions& o) { return dropout(x, o); });
   visit({"channel_dropout", "Drops channels at random, in training"}, DropoutOptions{},

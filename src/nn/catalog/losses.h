@@ -49,6 +49,8 @@ template <class Visit>
 void fields(Visit& visit, BinaryCrossEntropyOptions& o) {
   visit({"pos_weight", "weight of targets 1; above 1 if they are rare", kNotNegative},
         o.pos_weight);
+  visit({"pos_weights", "a weight of targets 1 for each column, such as `[1, 5]`", kNotNegative},
+        o.pos_weights);
   visit({"reduction", "how the losses of examples become one number"}, o.reduction,
         reduction_words());
 }

@@ -48,6 +48,27 @@ void optimizer_fields(Visit& visit, Options& o) {
   if constexpr (requires { o.l2; }) {
     visit({"l2", "penalty of the square", nn::kNotNegative}, o.l2);
   }
+  if constexpr (requires { o.momentum_decay; }) {
+    visit({"momentum_decay", "how fast the momentum rises to beta1", nn::kNotNegative},
+          o.momentum_decay);
+  }
+  if constexpr (requires { o.decrease; }) {
+    visit({"decrease", "factor of a step after the sign changed", {0, 1, true, true}}, o.decrease);
+    visit({"increase", "factor of a step after the sign stayed", {.min = 1, .open_min = true}},
+          o.increase);
+    visit({"min_step", "smallest step", nn::kNotNegative}, o.min_step);
+    visit({"max_step", "largest step", nn::kNotNegative}, o.max_step);
+  }
+  if constexpr (requires { o.trust; }) {
+    visit({"trust", "share of the size of a parameter that a step changes", nn::kPositive},
+          o.trust);
+  }
+  if constexpr (requires { o.decay_power; }) {
+    visit({"decay_power", "how slowly older squares are forgotten", nn::kPositive}, o.decay_power);
+  }
+  if constexpr (requires { o.threshold; }) {
+    visit({"threshold", "limit of the root mean square of a change", nn::kPositive}, o.threshold);
+  }
   if constexpr (requires { o.weight_decay; }) {
     visit({"weight_decay", "pulls weights towards 0", nn::kNotNegative}, o.weight_decay);
   }
@@ -67,6 +88,12 @@ void for_each_optimizer(Visit&& visit) {
   visit({"adamax", "Adam with the largest gradient"}, Adamax{});
   visit({"lamb", "Adam with a rate for each parameter, for large batches"}, Lamb{});
   visit({"lion", "Sign of the momentum"}, Lion{});
+  visit({"nadam", "Adam with Nesterov's momentum"}, NAdam{});
+  visit({"radam", "Adam with a correction of the first steps"}, RAdam{});
+  visit({"rprop", "Sign of the gradient with a step for each element, for whole data sets"},
+        Rprop{});
+  visit({"lars", "Momentum with a rate for each parameter, for large batches"}, Lars{});
+  visit({"adafactor", "Adam with little memory, for large matrices"}, Adafactor{});
   visit({"ftrl", "FTRL-Proximal, for sparse linear models"}, Ftrl{});
 }
 

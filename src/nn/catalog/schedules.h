@@ -89,6 +89,46 @@ void fields(Visit& visit, InverseSqrtSchedule& o) {
   visit({"steps", "up to the peak, which is `learning_rate`", {.min = 1}, false, "", "updates"},
         o.steps);
 }
+struct CyclicSchedule {
+  double low = 0;
+  std::int64_t rise_epochs = 1, fall_epochs = 0;
+  double cycle_factor = 1, step_factor = 1;
+};
+template <class Visit>
+void fields(Visit& visit, CyclicSchedule& o) {
+  visit({"low", "rate at both ends of a cycle; its peak is `learning_rate`", kNotNegative}, o.low);
+  visit({"rise_epochs", "up to the peak", {.min = 1}, false, "", "epochs"}, o.rise_epochs);
+  visit({"fall_epochs", "down again; 0: `rise_epochs`", kExtent, false, "", "epochs"},
+        o.fall_epochs);
+  visit({"cycle_factor", "of the height above `low` after each cycle", kNotNegative},
+        o.cycle_factor);
+  visit({"step_factor", "of the height above `low` after each update", kNotNegative},
+        o.step_factor);
+}
+struct CosineRestartsSchedule {
+  std::int64_t epochs = 10, growth = 1;
+  double last = 0, factor = 1;
+};
+template <class Visit>
+void fields(Visit& visit, CosineRestartsSchedule& o) {
+  visit({"epochs", "length of the first cycle", {.min = 1}, false, "", "epochs"}, o.epochs);
+  visit({"growth", "the length of a cycle, divided by that of the one before", {.min = 1}},
+        o.growth);
+  visit({"last", "rate at the end of each cycle", kNotNegative}, o.last);
+  visit({"factor", "of the height above `last` after each cycle", kNotNegative}, o.factor);
+}
+struct PiecewiseConstantSchedule {
+  std::vector<std::int64_t> epochs = {};
+  std::vector<double> rates = {};
+};
+template <class Visit>
+void fields(Visit& visit, PiecewiseConstantSchedule& o) {
+  visit({"epochs", "when the rate changes, such as `[80, 120]`", kExtent, true, "", "epochs"},
+        o.epochs);
+  visit(
+      {"rates", "the rate from each of these epochs on, after `learning_rate`", kNotNegative, true},
+      o.rates);
+}
 struct PlateauSchedule {
   Plateau plateau = {};
   std::optional<bool> higher_is_better = {};
@@ -142,6 +182,25 @@ void for_each_schedule(Visit&& visit) {
   visit({"inverse_sqrt", "Up to the peak, then by the inverse square root of the update"},
         InverseSqrtSchedule{}, [](const InverseSqrtSchedule& o, const C& c) {
           return Schedule::inverse_sqrt(c.rate, o.steps);
+        });
+  visit({"cyclic", "Up and down along straight lines, again and again"}, CyclicSchedule{},
+        [](const CyclicSchedule& o, const C& c) {
+          return Schedule::cyclic(o.low, c.rate, o.rise_epochs * c.updates_per_epoch,
+                                  o.fall_epochs * c.updates_per_epoch, o.cycle_factor,
+                                  o.step_factor);
+        });
+  visit({"cosine_restarts", "Half a cosine down to `last`, then again from the start"},
+        CosineRestartsSchedule{}, [](const CosineRestartsSchedule& o, const C& c) {
+          return Schedule::cosine_restarts(c.rate, o.epochs * c.updates_per_epoch, o.growth, o.last,
+                                           o.factor);
+        });
+  visit({"piecewise_constant", "Given rates from given epochs on"}, PiecewiseConstantSchedule{},
+        [](const PiecewiseConstantSchedule& o, const C& c) {
+          std::vector<std::int64_t> updates = o.epochs;
+          for (std::int64_t& update : updates) update *= c.updates_per_epoch;
+          std::vector<double> rates = o.rates;
+          rates.insert(rates.begin(), c.rate);
+          return Schedule::piecewise_constant(rates, updates);
         });
   visit({"plateau", "Times `factor` after more than `patience` epochs without improvement"},
         PlateauSchedule{}, [](const PlateauSchedule& o, const C& c) {

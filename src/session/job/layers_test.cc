@@ -27,6 +27,10 @@ TEST(JobLayers, OfPictures) {
   EXPECT_EQ(after("{ instance_norm = { affine = true } }", picture), (Shape{batch, 6, 9, 8}));
   EXPECT_EQ(after("{ prelu = { per_channel = true } }", picture), (Shape{batch, 6, 9, 8}));
   EXPECT_EQ(after("{ maxout = { pieces = 3 } }", picture), (Shape{batch, 2, 9, 8}));
+  EXPECT_EQ(after("{ local_response_norm = { size = 3, k = 2 } }", picture),
+            (Shape{batch, 6, 9, 8}));
+  EXPECT_EQ(after("{ lp_pool = { power = 1, kernel = [3, 2] } }", picture),
+            (Shape{batch, 6, 3, 4}));
   EXPECT_EQ(after("\"global_max_pool\"", picture), (Shape{batch, 6}));
   EXPECT_EQ(after("{ adaptive_avg_pool = { size = [2, 3] } }", picture), (Shape{batch, 6, 2, 3}));
   EXPECT_EQ(after("{ adaptive_max_pool = { size = 4 } }", picture), (Shape{batch, 6, 4, 4}));
@@ -43,6 +47,17 @@ TEST(JobLayers, OfLines) {
             (Shape{batch, 6, 10}));
   EXPECT_EQ(after("{ conv_transpose1d = { channels = 6, stride = 2 } }", line),
             (Shape{batch, 6, 41}));
+  EXPECT_EQ(after("{ max_pool1d = { kernel = 3, ceil_mode = true } }", line), (Shape{batch, 4, 7}));
+  EXPECT_EQ(after("{ avg_pool1d = { kernel = 3, stride = 2, padding = [2, 0], count_include_pad = "
+                  "false } }",
+                  line),
+            (Shape{batch, 4, 10}));
+  EXPECT_EQ(after("{ adaptive_avg_pool1d = { size = 6 } }", line), (Shape{batch, 4, 6}));
+  EXPECT_EQ(after("{ adaptive_max_pool1d = { size = 7 } }", line), (Shape{batch, 4, 7}));
+  EXPECT_EQ(after("\"global_avg_pool1d\"", line), (Shape{batch, 4}));
+  EXPECT_EQ(after("\"global_max_pool1d\"", line), (Shape{batch, 4}));
+  EXPECT_EQ(after("{ lp_pool1d = { power = 3, kernel = 4 } }", line), (Shape{batch, 4, 5}));
+  EXPECT_EQ(after("{ rms_norm = { axes = 2, affine = false } }", line), (Shape{batch, 4, 20}));
 }
 
 TEST(JobLayers, OfSequences) {

@@ -46,6 +46,11 @@ TEST(JobOptimizer, NamesAndKeys) {
   EXPECT_EQ(std::get<Adamax>(optimizer("\"adamax\"")).learning_rate.rate, 2e-3);
   EXPECT_EQ(std::get<Lamb>(optimizer("{ lamb = { epsilon = 0.1 } }")).epsilon, 0.1);
   EXPECT_EQ(std::get<Lion>(optimizer("{ lion = { beta2 = 0.9 } }")).beta2, 0.9);
+  EXPECT_EQ(std::get<NAdam>(optimizer("{ nadam = { momentum_decay = 0.5 } }")).momentum_decay, 0.5);
+  EXPECT_EQ(std::get<RAdam>(optimizer("\"radam\"")).beta2, 0.999);
+  EXPECT_EQ(std::get<Rprop>(optimizer("{ rprop = { increase = 2, max_step = 1 } }")).increase, 2);
+  EXPECT_EQ(std::get<Lars>(optimizer("{ lars = { trust = 0.01 } }")).trust, 0.01);
+  EXPECT_EQ(std::get<Adafactor>(optimizer("{ adafactor = { threshold = 2 } }")).threshold, 2);
   EXPECT_EQ(std::get<Ftrl>(optimizer("{ ftrl = { l1 = 2, l2 = 3, beta = 4 } }")).l1, 2);
 }
 
@@ -64,6 +69,14 @@ TEST(JobOptimizer, SchedulesCountUpdates) {
   EXPECT_EQ(cycle.kind, Kind::one_cycle);
   EXPECT_EQ(cycle.at(19), 0.5);
   EXPECT_EQ(schedule("{ inverse_sqrt = { steps = 7 } }").at(6), 0.5);
+  EXPECT_EQ(schedule("{ cyclic = { low = 0.1, rise_epochs = 2 } }").at(20), 0.5);
+  EXPECT_EQ(schedule("{ cyclic = { low = 0.1, rise_epochs = 2, fall_epochs = 1 } }").at(30), 0.1);
+  EXPECT_EQ(schedule("{ cosine_restarts = { epochs = 1, growth = 2, factor = 0.5 } }").at(10),
+            0.25);
+  const Schedule pieces = schedule("{ piecewise_constant = { epochs = [1, 3], rates = [1, 2] } }");
+  EXPECT_EQ(pieces.at(9), 0.5);
+  EXPECT_EQ(pieces.at(10), 1);
+  EXPECT_EQ(pieces.at(30), 2);
   const Schedule plateau = schedule("{ plateau = { patience = 3, warmup_steps = 9 } }");
   EXPECT_EQ(plateau.plateau->patience, 3);
   EXPECT_FALSE(plateau.plateau->higher_is_better);

@@ -420,10 +420,19 @@ TEST(LearningRate, OfFtrlMustBeAboveZero) {
   EXPECT_NEAR(parameter(session, "w"), -1 / ((1 + 1) / 0.2), 1e-12);
 }
 
+// The rate of Rprop is its first step, which a later rate could not change.
+TEST(LearningRate, OfRpropCannotBeAdjustable) {
+  Program program;
+  const Value w = scalar(program, "w", 0);
+  EXPECT_THROW(minimize(w * 1.0, Rprop{}, {.adjustable_rate = true}), Error);
+}
+
 TEST(LearningRate, OfEachOptimizerIsWhatItWouldBeFromTheStart) {
   for (const Optimizer& slow : std::initializer_list<Optimizer>{
            Sgd{.learning_rate = 0.1}, AdamW{.learning_rate = 0.1}, Lamb{.learning_rate = 0.1},
-           Lion{.learning_rate = 0.1, .weight_decay = 0.5}, Ftrl{.learning_rate = 0.1}}) {
+           Lion{.learning_rate = 0.1, .weight_decay = 0.5}, Ftrl{.learning_rate = 0.1},
+           NAdam{.learning_rate = 0.1}, RAdam{.learning_rate = 0.1}, Lars{.learning_rate = 0.1},
+           Adafactor{.learning_rate = 0.1}}) {
     Optimizer fast = slow;
     std::visit([](auto& rule) { rule.learning_rate = 0.3; }, fast);
     Program changed, expected;

@@ -28,11 +28,13 @@ int kernels_of(const Optimizer& optimizer, const UpdateOptions& options = {}) {
 TEST(Updates, AreOneKernelForEachParameter) {
   for (const Optimizer& optimizer : std::initializer_list<Optimizer>{
            Sgd{.weight_decay = 0.1}, Momentum{.nesterov = true}, Adagrad{}, DecayedAdagrad{},
-           Adadelta{}, RmsProp{.momentum = 0.9, .centered = true}, Lion{}, Ftrl{.l1 = 1}}) {
+           Adadelta{}, RmsProp{.momentum = 0.9, .centered = true}, Lion{}, Ftrl{.l1 = 1},
+           Rprop{}}) {
     EXPECT_EQ(kernels_of(optimizer), 2) << "optimizer " << optimizer.index();
   }
   // And one for the number of the step and what follows from it.
-  for (const Optimizer& optimizer : std::initializer_list<Optimizer>{Adam{}, AdamW{}, Adamax{}}) {
+  for (const Optimizer& optimizer :
+       std::initializer_list<Optimizer>{Adam{}, AdamW{}, Adamax{}, NAdam{}, RAdam{}}) {
     EXPECT_EQ(kernels_of(optimizer), 3) << "optimizer " << optimizer.index();
   }
   EXPECT_EQ(kernels_of(Adam{.learning_rate = Schedule::cosine(0.1, 100)}), 3);
