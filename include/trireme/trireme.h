@@ -2,6 +2,7 @@
 
 // The whole public interface of Trireme.
 
+#include "trireme/array.h"
 #include "trireme/attention.h"
 #include "trireme/callback.h"
 #include "trireme/checkpoint.h"
