@@ -35,8 +35,7 @@ void mlp(int threads) {
                                 .session = {.threads = threads}});
   const auto train = tr::data::fashion_mnist("train").shuffle(7).batch(64);
   trainer.fit(train, {.epochs = 1, .progress = false});
-  const double seconds =
-      seconds_of([&] { trainer.fit(train, {.epochs = 2, .progress = false}); });
+  const double seconds = seconds_of([&] { trainer.fit(train, {.epochs = 2, .progress = false}); });
   std::printf("%.2f\n", 2 * 60000.0 / 64 / seconds);
 }
 
