@@ -48,6 +48,7 @@ class Writer {
 
   void op(const ir::Op& op, bool main) {
     number(reinterpret_cast<std::uintptr_t>(op.def));
+    number(op.operands.size());
     for (const ir::Value* operand : op.operands) value(operand);
     const bool open = main && is_number(op);
     if (open) made_.numbers.push_back(&op);
