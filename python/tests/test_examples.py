@@ -1,6 +1,7 @@
 """The Python examples run."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,17 @@ class Examples(unittest.TestCase):
         output, files = self.run_example("gan")
         self.assertRegex(output, r"epoch 1: loss of the discriminator [0-9.]+, of the generator")
         self.assertEqual(files, ["gan.npy"])
+
+    def test_vae(self):
+        output, files = self.run_example("vae")
+        loss = float(re.search(r"epoch 1: loss ([0-9.]+)", output)[1])
+        self.assertLess(loss, 300)  # 550 at the start
+        self.assertEqual(files, ["vae.npy"])
+
+    def test_siamese(self):
+        output, _ = self.run_example("siamese")
+        right = float(re.search(r"right about new pairs ([0-9.]+)", output)[1])
+        self.assertGreater(right, 0.6)
 
 
 if __name__ == "__main__":

@@ -195,6 +195,14 @@ TEST_F(EndToEnd, ExamplesRun) {
   if (!not_run.empty()) GTEST_SKIP() << not_run;
 }
 
+TEST_F(EndToEnd, ExamplesOfOwnLoopsRun) {
+  NEEDS_DATA("mnist/train");
+  const std::string folder = std::string(TRIREME_EXAMPLES) + "/";
+  EXPECT_LT(number_behind(succeeds(folder + "vae --quick"), ": loss "), 300);  // 550 at the start
+  EXPECT_TRUE(std::filesystem::exists(path("vae.png")));
+  EXPECT_GT(number_behind(succeeds(folder + "siamese --quick"), "right about new pairs "), 0.6);
+}
+
 TEST_F(EndToEnd, AGanDrawsDigits) {
   NEEDS_DATA("mnist/train");
   number_behind(succeeds(std::string(TRIREME_EXAMPLES) + "/gan --quick"), "of the generator ");
