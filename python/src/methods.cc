@@ -54,18 +54,20 @@ IndexItem item_of(nb::handle given) {
 
 // A product of vectors has matrices of one row or one column.
 Value product(const Value& a, const Value& b, const SourceLocation& where) {
-  if (a.rank() == 2 && b.rank() == 2) return matmul(a, b, {}, where);
   const auto with_axis = [&](const Value& x, std::size_t place) {
+    if (x.rank() != 1) return x;
     Shape shape = x.shape();
     shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(place), Dim(1));
     return reshape(x, ReshapeAttrs{.shape = shape}, where);
   };
-  Value result = broadcast_matmul(a.rank() == 1 ? with_axis(a, 0) : a,
-                                  b.rank() == 1 ? with_axis(b, 1) : b, where);
+  const Value left = with_axis(a, 0), right = with_axis(b, 1);
+  const Value result = left.rank() == 2 && right.rank() == 2 ? matmul(left, right, {}, where)
+                                                             : broadcast_matmul(left, right, where);
+  if (a.rank() != 1 && b.rank() != 1) return result;
   Shape shape = result.shape();
   if (b.rank() == 1) shape.pop_back();
   if (a.rank() == 1) shape.erase(shape.end() - (b.rank() == 1 ? 1 : 2));
-  return shape == result.shape() ? result : reshape(result, ReshapeAttrs{.shape = shape}, where);
+  return reshape(result, ReshapeAttrs{.shape = shape}, where);
 }
 
 nb::object multiply(nb::handle a, nb::handle b) {

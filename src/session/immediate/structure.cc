@@ -85,7 +85,11 @@ class Writer {
   }
   void shape(const Shape& shape) {
     number(shape.size());
-    for (const Dim& dim : shape) text(dim.str());
+    for (const Dim& dim : shape) {
+      number(dim.is_constant() ? 1 : 0);
+      if (dim.is_constant()) number(static_cast<std::uint64_t>(dim.constant()));
+      else text(dim.str());
+    }
   }
   void type(const ir::Type& type) {
     number(static_cast<std::uint64_t>(type.dtype));
