@@ -38,18 +38,22 @@ std::string describe(Numbers numbers) {
   return "";
 }
 
+// Texts are made for errors only: most of the time, recording an op would be making them.
 void require_equal_types(const TypeContext& context, Numbers numbers) {
   const Type& first = context.operands.front();
-  require(is(first.dtype, numbers),
-          "the elements must be " + describe(numbers) + ", but the operand is " + first.str(),
-          is_half(first.dtype)
-              ? "bf16 and f16 are for storage only; cast it to f32 first: cast(x, f32)"
-              : "convert it with cast()");
+  if (!is(first.dtype, numbers)) {
+    require(false,
+            "the elements must be " + describe(numbers) + ", but the operand is " + first.str(),
+            is_half(first.dtype)
+                ? "bf16 and f16 are for storage only; cast it to f32 first: cast(x, f32)"
+                : "convert it with cast()");
+  }
   for (std::size_t i = 1; i < context.operands.size(); ++i) {
     const Type& other = context.operands[i];
+    if (other.dtype == first.dtype && other.shape == first.shape) continue;
     const std::string pair = first.str() + " and " + other.str();
     require(other.dtype == first.dtype, "the dtypes differ: " + pair, "convert one with cast()");
-    require(other.shape == first.shape, "the shapes differ: " + pair,
+    require(false, "the shapes differ: " + pair,
             "shapes must agree, or one must have size 1 where they differ");
   }
 }
