@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace trireme::python {
 
@@ -31,14 +32,29 @@ const char* kept(std::string_view file) {
   return found->c_str();
 }
 
+// The name of a file of the user; null for those of the package. All code of a file shares its
+// name's object, which is kept here, so that most calls only look it up.
+const char* file_of_user(const nb::object& name) {
+  static std::unordered_map<PyObject*, const char*>& known =
+      *new std::unordered_map<PyObject*, const char*>();  // lives as long as the process
+  const auto found = known.find(name.ptr());
+  if (found != known.end()) return found->second;
+  const std::string_view text(nb::str(name).c_str());
+  const char* const file = text.starts_with(package_folder()) ? nullptr : kept(text);
+  constexpr std::size_t kMost = 4096;  // of code that is compiled again and again
+  if (known.size() < kMost) known.emplace(nb::object(name).release().ptr(), file);
+  return file;
+}
+
 }  // namespace
 
 SourceLocation caller() {
-  nb::object frame = nb::module_::import_("sys").attr("_getframe")(0);
-  while (!frame.is_none()) {
-    const nb::str file(frame.attr("f_code").attr("co_filename"));
-    if (!std::string_view(file.c_str()).starts_with(package_folder())) {
-      return {kept(file.c_str()), nb::cast<std::uint32_t>(frame.attr("f_lineno"))};
+  auto frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  while (frame.is_valid() && !frame.is_none()) {
+    const nb::object name = frame.attr("f_code").attr("co_filename");
+    if (const char* const file = file_of_user(name)) {
+      const int line = PyFrame_GetLineNumber(reinterpret_cast<PyFrameObject*>(frame.ptr()));
+      return {file, static_cast<std::uint32_t>(line)};
     }
     frame = frame.attr("f_back");
   }
