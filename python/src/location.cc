@@ -41,8 +41,8 @@ const char* file_of_user(const nb::object& name) {
   if (found != known.end()) return found->second;
   const std::string_view text(nb::str(name).c_str());
   const char* const file = text.starts_with(package_folder()) ? nullptr : kept(text);
-  constexpr std::size_t kMost = 4096;  // of code that is compiled again and again
-  if (known.size() < kMost) known.emplace(nb::object(name).release().ptr(), file);
+  constexpr std::size_t kMax = 4096;  // of code that is compiled again and again
+  if (known.size() < kMax) known.emplace(nb::object(name).release().ptr(), file);
   return file;
 }
 
