@@ -46,7 +46,8 @@ void rnn(int threads) {
   const nn::RnnResult run = nn::run_rnn([&](nn::Step& step) {
     const tr::Value row = step.input(rows);
     const tr::Value h = step.state({.width = 64});
-    const tr::Value now = nn::linear(concat({row, h}, 1), {.units = 64, .activation = nn::tanh});
+    const tr::Value now =
+        nn::linear(tr::concat({row, h}, 1), {.units = 64, .activation = nn::tanh});
     step.update(h, now);
     step.output(now);
   });
