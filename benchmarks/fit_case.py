@@ -30,8 +30,9 @@ def rnn(threads):
 
     @tr.nn.rnn
     def run(step):
+        row = step.input(rows)
         h = step.state(width=64)
-        now = tr.nn.linear(tr.concat([step.input(rows), h], axis=1), 64, activation="tanh")
+        now = tr.nn.linear(tr.concat([row, h], axis=1), 64, activation="tanh")
         step.update(h, now)
         step.output(now)
 
