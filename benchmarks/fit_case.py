@@ -38,7 +38,7 @@ def rnn(threads):
 
     _, (last,) = run
     loss = tr.mean(tr.losses.cross_entropy(tr.nn.linear(last, 2), label))
-    trainer = tr.Trainer(program, loss=loss, optimizer=tr.optim.Adam(lr=1e-3), threads=threads)
+    trainer = tr.Trainer(loss, tr.optim.Adam(lr=1e-3), threads=threads)
     batches = []
     for first in range(0, SEQUENCES, 32):
         ends = np.cumsum([0] + [20 + (first + i) * 7 % 41 for i in range(32)])
