@@ -2,11 +2,7 @@
 # One network trained from C++, Python and a job file with one seed: the losses of 100 steps have
 # equal bits.
 source "$(dirname "$0")/common.sh"
-tools/install-deps.sh --test >"$out/07-2-build.log"
-cmake --preset release -DTRIREME_UNITY=ON -DTRIREME_PYTHON=ON \
-  -DPython_EXECUTABLE="$PWD/build/venv/bin/python" >/dev/null
-cmake --build --preset release -j "$(nproc)" --target trireme_cli trireme_python_package \
-  >>"$out/07-2-build.log"
+build_python "$out/07-2-build.log" trireme_cli
 status=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

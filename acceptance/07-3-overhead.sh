@@ -4,11 +4,7 @@
 # kernel. NumPy and Arrays share memory. A first script (a small regression, 1,000 steps) is at
 # least as fast as with PyTorch and JAX, which it installs. Side by side, ROUNDS (7) times.
 source "$(dirname "$0")/common.sh"
-tools/install-deps.sh --test >"$out/07-3-build.log"
-cmake --preset release -DTRIREME_UNITY=ON -DTRIREME_PYTHON=ON \
-  -DPython_EXECUTABLE="$PWD/build/venv/bin/python" >/dev/null
-cmake --build --preset release -j "$(nproc)" --target trireme_python_package fit_case \
-  >>"$out/07-3-build.log"
+build_python "$out/07-3-build.log" fit_case
 status=0
 rounds=${ROUNDS:-7}
 export PYTHONPATH=$PWD/build/release/python

@@ -2,10 +2,7 @@
 # Every item of docs/reference/parity.md exists in C++, in Python and, where it makes sense, in job
 # files, and has an independent oracle. Attention over 16,384 positions is measured when it exists.
 source "$(dirname "$0")/common.sh"
-tools/install-deps.sh --test >"$out/07-4-build.log"
-cmake --preset release -DTRIREME_UNITY=ON -DTRIREME_PYTHON=ON \
-  -DPython_EXECUTABLE="$PWD/build/venv/bin/python" >/dev/null
-cmake --build --preset release -j "$(nproc)" --target trireme_python_package >>"$out/07-4-build.log"
+build_python "$out/07-4-build.log"
 status=0
 PYTHONPATH=build/release/python build/venv/bin/python tools/check_parity.py --open |
   tee "$out/07-4-parity.log" || status=1

@@ -2,10 +2,7 @@
 # CALLS (10^6) random calls of the functions of the Python package: results or errors, no crash; and
 # the package and the Python examples pass mypy --strict.
 source "$(dirname "$0")/common.sh"
-tools/install-deps.sh --test >"$out/07-6-calls.log"
-cmake --preset release -DTRIREME_UNITY=ON -DTRIREME_PYTHON=ON \
-  -DPython_EXECUTABLE="$PWD/build/venv/bin/python" >/dev/null
-cmake --build --preset release -j "$(nproc)" --target trireme_python_package >>"$out/07-6-calls.log"
+build_python "$out/07-6-calls.log"
 status=0
 calls=${CALLS:-1000000} jobs=$(nproc)
 for ((job = 0; job < jobs; job++)); do
@@ -16,5 +13,5 @@ for process in $(jobs -p); do wait "$process" || status=1; done
 tail -qn 1 "$out"/07-6-calls-*.log
 made=$(sed -nE 's/^([0-9]+) calls.*/\1/p' "$out"/07-6-calls-*.log | awk '{ n += $1 } END { print n + 0 }')
 types=$(MYPYPATH=build/release/python build/venv/bin/python -m mypy --strict \
-  --cache-dir "$out/mypy" build/release/python/trireme examples/gan.py | tail -n 1) || status=1
+  --cache-dir "$out/mypy" build/release/python/trireme examples/{gan,siamese,vae}.py | tail -n 1) || status=1
 conclude "$status" "$made calls without a crash; $types"

@@ -16,6 +16,16 @@ build_release() {
   cmake --build --preset release --target trireme_cli -j "$(nproc)"
 }
 
+# build_python LOG [TARGET...]: the Python package and other targets, with their packages.
+build_python() {
+  local log=$1
+  shift
+  tools/install-deps.sh --test >"$log"
+  cmake --preset release -DTRIREME_UNITY=ON -DTRIREME_PYTHON=ON \
+    -DPython_EXECUTABLE="$PWD/build/venv/bin/python" >/dev/null
+  cmake --build --preset release -j "$(nproc)" --target trireme_python_package "$@" >>"$log"
+}
+
 at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 >= b + 0) }'; }
 
 # value_of LABEL FILE: prints the number after the last "LABEL: " in a log.

@@ -73,6 +73,7 @@ Value product(const Value& a, const Value& b, const SourceLocation& where) {
 nb::object multiply(nb::handle a, nb::handle b) {
   const KeepRecording kept;
   Value left, right;
+  // Python then tries the operator of the other object, and raises TypeError if it has none.
   if (!read(a, left) || !read(b, right)) return nb::borrow(Py_NotImplemented);
   return to_python(product(left, right, caller()));
 }

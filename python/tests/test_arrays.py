@@ -135,6 +135,11 @@ class Arrays(unittest.TestCase):
         self.assertLess(abs(a.mean()), 0.15)
         u = tr.random.uniform((1000,), low=2, high=3).numpy()
         self.assertTrue(((u >= 2) & (u < 3)).all())
+        np.testing.assert_array_equal(tr.random.bernoulli(0, (4,)), np.zeros(4))
+        np.testing.assert_array_equal(tr.random.bernoulli(1, (4,)), np.ones(4))
+        for wrong in (-0.1, 1.5, float("nan")):
+            with self.assertRaises(tr.Error):
+                tr.random.bernoulli(wrong, (4,))
         self.assertLess(abs(tr.random.bernoulli(0.3, (2000,)).numpy().mean() - 0.3), 0.06)
 
     def test_made_from_nothing(self):
@@ -143,6 +148,11 @@ class Arrays(unittest.TestCase):
         np.testing.assert_array_equal(tr.arange(5, 0, -2), [5, 3, 1])
         np.testing.assert_array_equal(tr.full((2, 2), 3), [[3, 3], [3, 3]])
         np.testing.assert_array_equal(tr.full((), 3), 3)
+        self.assertEqual(tr.full((1,), 2**60 + 1, tr.i64).tolist(), [2**60 + 1])
+        self.assertTrue(np.isnan(tr.full((2,), float("nan")).numpy()).all())
+        self.assertEqual(tr.arange(0).shape, (0,))
+        with self.assertRaises(tr.Error):
+            tr.arange(0, 3, 0)
         np.testing.assert_array_equal(tr.eye(2), np.eye(2))
         np.testing.assert_array_equal(tr.linspace(0, 1, 5), np.linspace(0, 1, 5))
         self.assertEqual(tr.ones((0, 3)).shape, (0, 3))

@@ -18,7 +18,6 @@ from typing import Any
 from trireme._core import Array, DType, Jit, array_from, f32, i64
 from trireme._core import eval_all as eval_all
 from trireme._core import value_and_gradients as _value_and_gradients
-from trireme._made import ops as _ops
 from trireme.errors import UsageError
 
 __all__ = ["Array", "arange", "array", "asarray", "eval_all", "full", "grad", "jit", "ones",
@@ -46,7 +45,7 @@ def asarray(numbers: Any, dtype: DType | str | None = None) -> Array:
 def full(shape: int | Sequence[int], number: float, dtype: DType = f32) -> Array:
     """An Array of equal elements."""
     import numpy as np
-    return _of_dtype(array_from(np.full(shape, number, np.float64), False), dtype)
+    return _of_dtype(array_from(np.full(shape, number), False), dtype)
 
 
 def zeros(shape: int | Sequence[int], dtype: DType = f32) -> Array:
@@ -64,8 +63,14 @@ def ones(shape: int | Sequence[int], dtype: DType = f32) -> Array:
 def arange(start: float, stop: float | None = None, step: float = 1,
            dtype: DType | None = None) -> Array:
     """The numbers start, start + step ... below stop (above, if step < 0); with one argument, from
-    0 to it. Without `dtype`, i64 for integers and f32 for others."""
+    0 to it. Without `dtype`, i64 for integers and f32 for others.
+
+    Raises:
+        UsageError: for a step of 0
+    """
     import numpy as np
+    if step == 0:
+        raise UsageError("arange: the step is 0")
     if stop is None:
         start, stop = 0, start
     whole = all(isinstance(number, int) for number in (start, stop, step))

@@ -23,8 +23,12 @@ def uniform(shape: int | Sequence[int] = (), *, low: float = 0, high: float = 1,
 
 def bernoulli(probability: float, shape: int | Sequence[int] = (), *,
               dtype: DType = f32) -> Array:
-    """1 with the probability, else 0."""
-    return (uniform(shape) < probability).astype(dtype)
+    """1 with the probability, else 0.
+
+    Raises:
+        UsageError: for a probability outside of [0, 1]
+    """
+    return _as_array(_ops.random_bernoulli(_sizes(shape), probability, dtype=dtype))
 
 
 def _sizes(shape: int | Sequence[int]) -> Sequence[int]:

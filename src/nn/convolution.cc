@@ -53,18 +53,6 @@ Value weight_of(Layer& layer, const Value& x, const Options& options, const Geom
 }
 
 template <class Options>
-Value add_bias_and_activation(Layer& layer, Value y, const Options& options, const Geometry& g,
-                              SourceLocation where) {
-  if (g.line) y = as_line(y);
-  if (options.bias) {
-    y = y + spread(layer.parameter("bias", y.dtype(), {options.channels}, options.bias_init, true,
-                                   options.bias_settings),
-                   y, {1});
-  }
-  return options.activation ? options.activation(y, where) : y;
-}
-
-template <class Options>
 Value convolve(Layer& layer, const Value& x, const Options& options, const Geometry& g,
                SourceLocation where) {
   const std::int64_t in = x.dim(1).constant();
@@ -77,7 +65,7 @@ Value convolve(Layer& layer, const Value& x, const Options& options, const Geome
        .padding = padding_of(size_of_image(x), g.padding, g.kernel, g.stride, g.dilation),
        .dilation = list(g.dilation),
        .groups = options.groups});
-  return add_bias_and_activation(layer, y, options, g, where);
+  return add_bias_and_activation(layer, g.line ? as_line(y) : y, options, where);
 }
 
 template <class Options>
@@ -112,7 +100,7 @@ Value convolve_transposed(Layer& layer, const Value& x, const Options& options, 
        .padding = padding_of(result, g.padding, g.kernel, g.stride, g.dilation),
        .dilation = list(g.dilation),
        .groups = options.groups});
-  return add_bias_and_activation(layer, y, options, g, where);
+  return add_bias_and_activation(layer, g.line ? as_line(y) : y, options, where);
 }
 
 }  // namespace

@@ -104,19 +104,14 @@ Value conv3d(const Value& x, Conv3dOptions options, SourceLocation where) {
   const Value weight = layer.parameter("weight", x.dtype(), shape,
                                        weight_init(options.weight_init, options.activation), true,
                                        options.weight_settings);
-  Value y =
+  const Value y =
       trireme::conv3d(x, weight,
                       {.stride = list(options.stride),
                        .padding = padding_of(size_of_volume(x), options.padding, options.kernel,
                                              options.stride, options.dilation),
                        .dilation = list(options.dilation),
                        .groups = options.groups});
-  if (options.bias) {
-    y = y + spread(layer.parameter("bias", x.dtype(), {options.channels}, options.bias_init, true,
-                                   options.bias_settings),
-                   y, {1});
-  }
-  return options.activation ? options.activation(y, where) : y;
+  return add_bias_and_activation(layer, y, options, where);
 }
 
 Value conv_transpose3d(const Value& x, ConvTranspose3dOptions options, SourceLocation where) {
@@ -154,19 +149,15 @@ Value conv_transpose3d(const Value& x, ConvTranspose3dOptions options, SourceLoc
                                                   static_cast<double>(options.channels) / groups);
   const Value weight =
       layer.parameter("weight", x.dtype(), shape, initializer, true, options.weight_settings);
-  Value y = conv3d_input_gradient(x, weight,
-                                  {.size = size,
-                                   .stride = stride,
-                                   .padding = padding_of(size, options.padding, options.kernel,
-                                                         options.stride, options.dilation),
-                                   .dilation = dilation,
-                                   .groups = options.groups});
-  if (options.bias) {
-    y = y + spread(layer.parameter("bias", x.dtype(), {options.channels}, options.bias_init, true,
-                                   options.bias_settings),
-                   y, {1});
-  }
-  return options.activation ? options.activation(y, where) : y;
+  const Value y =
+      conv3d_input_gradient(x, weight,
+                            {.size = size,
+                             .stride = stride,
+                             .padding = padding_of(size, options.padding, options.kernel,
+                                                   options.stride, options.dilation),
+                             .dilation = dilation,
+                             .groups = options.groups});
+  return add_bias_and_activation(layer, y, options, where);
 }
 
 Value max_pool3d(const Value& x, Pool3dOptions options, SourceLocation where) {

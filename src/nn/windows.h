@@ -62,4 +62,15 @@ std::int64_t transposed_size(Layer& layer, std::int64_t size, std::int64_t kerne
 Initializer transposed_init(const std::optional<Initializer>& given, const Activation& activation,
                             double window, double steps, double in, double out);
 
+// Returns y [batch, channels, ...] with the bias and the activation of a convolution.
+template <class Options>
+Value add_bias_and_activation(Layer& layer, Value y, const Options& options, SourceLocation where) {
+  if (options.bias) {
+    y = y + spread(layer.parameter("bias", y.dtype(), {options.channels}, options.bias_init, true,
+                                   options.bias_settings),
+                   y, {1});
+  }
+  return options.activation ? options.activation(y, where) : y;
+}
+
 }  // namespace trireme::nn

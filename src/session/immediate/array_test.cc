@@ -302,6 +302,28 @@ TEST(Jits, KeepWhatTheyUsed) {
   EXPECT_EQ(results[2].item<float>(), 4);
 }
 
+TEST(Jits, WithoutArgumentsAndWithoutElements) {
+  Jit nothing([](const std::vector<Array>&) { return std::vector<Array>(); });
+  EXPECT_TRUE(nothing({}).empty());
+  auto f = jit([](const Array& x) { return x * 2.0; });
+  EXPECT_EQ(f(Tensor(f32, {0, 2})).shape(), (std::vector<std::int64_t>{0, 2}));
+}
+
+TEST(Arrays, OfFunctionsOfControlFlow) {
+  Array inside;
+  const Array x = floats({1, 2});
+  const Array y = cond(
+      sum(x) > 0.0,
+      [&] {
+        inside = x * 2.0;
+        EXPECT_NE(message_of([&] { inside.eval(); }).find("control flow"), std::string::npos);
+        return inside.value();
+      },
+      [&] { return Value(x); });
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{2, 4}));
+  EXPECT_NE(message_of([&] { inside.eval(); }).find("control flow"), std::string::npos);
+}
+
 TEST(Jits, RefuseToReadElements) {
   Array leaked;
   auto f = jit([&](const Array& x) {

@@ -1,6 +1,5 @@
 #include <utility>
 
-#include "base/error.h"
 #include "ir/program.h"
 #include "session/immediate/trace.h"
 #include "trireme/array.h"

@@ -115,7 +115,7 @@ void Trace::compute_all() {
   try {
     return run(nodes);
   } catch (const std::exception&) {
-    // Which ones fail?
+    // One by one, below, to find those that fail.
   }
   for (const Node& node : nodes) {
     try {
@@ -158,9 +158,10 @@ Value Recorder::value_of(const Node& node) {
   }
   if (&trace == &current()) return node->value;
   if (trace.is_over() || trace.is_tracing()) {
-    fail_usage(
-        "this Array belongs to a function of jit(), which was only recorded\n"
-        "  hint   return it from the function instead of keeping it elsewhere");
+    fail_usage(std::string("this Array belongs to a function of ") +
+               (trace.is_tracing() ? "jit()" : "control flow") +
+               ", which was only recorded\n"
+               "  hint   return it from the function instead of keeping it elsewhere");
   }
   // jit() is called while the Arrays of its thread are recorded.
   std::vector<std::shared_ptr<Trace>> above;
