@@ -29,24 +29,68 @@ struct ScaledDotProductOptions {
   Value key_mask = {};
   bool causal = false;  // query i attends to keys 0 ... i only
   double dropout = 0;   // of the weights, in training
+  // Computes the scores block by block and never stores them (op attention), so that memory grows
+  // with the number of steps, not with its square. For long sequences. Not with `mask` or
+  // `dropout`, and gradients of gradients are an error.
+  bool blockwise = false;
 };
 // softmax(query key^T / sqrt(width)) value, for query [..., query steps, width], key [..., key
 // steps, width] and value [..., key steps, value width]. A query that may attend to no key gets the
-// mean of all values.
+// mean of all values, or zeros if `blockwise`.
+// Grouped queries (Ainslie et al. 2023): query [..., n * heads, query steps, width] for key and
+// value [..., heads, steps, width], with constant heads. Head h of query attends to head h / n.
 TRIREME_API Value scaled_dot_product_attention(const Value& query, const Value& key,
                                                const Value& value,
                                                ScaledDotProductOptions options = {},
                                                SourceLocation where = SourceLocation::current());
 
+// Rotary positions (Su et al. 2021): rotates pairs of columns of each head by an angle that grows
+// with the position, so that a product of queries and keys depends on their distance.
+struct RotaryOptions {
+  std::int64_t heads = 1;  // that divide the columns; each has an even width
+  double base = 10000;     // pair i of a head turns by base^(-2i / width of the head) per step
+  // true: pairs are columns 2i and 2i + 1, as in the paper. false: columns i and i + width / 2, as
+  // in the weights of GPT-NeoX and Llama.
+  bool interleaved = true;
+  // Integers [steps], or [rows] for rows; default: counted from 0 in each sequence.
+  Value positions = {};
+};
+
+// Positions relative to the query, as numbers that are added to the scores.
+struct RelativeOptions {
+  enum class Kind : std::uint8_t {
+    // One parameter for each head and bucket of distances, "relative.weight" [buckets, heads]:
+    // Raffel et al. 2020, "Exploring the limits of transfer learning", section 2.1. Half of the
+    // buckets are for keys before the query, unless it attends only to these. Half of those are
+    // for one distance each, the others grow up to `max_distance`.
+    learned,
+    // Minus the distance, times 2^(-8 (h + 1) / heads) in head h, without parameters: Press et al.
+    // 2022, "Train short, test long". For other numbers of heads than powers of two, slopes as in
+    // its code.
+    linear
+  };
+  Kind kind = Kind::learned;
+  std::int64_t buckets = 32;
+  std::int64_t max_distance = 128;
+  Initializer weight_init = normal(0, 0.02);
+};
+
 struct AttentionOptions {
   std::int64_t heads = 0;  // required: divides width
-  std::int64_t width = 0;  // of queries, keys and values in all heads; 0: the width of query
+  // Grouped queries: keys and values have this many heads, a divisor of `heads`, and heads of
+  // queries share them. 0: as many as queries.
+  std::int64_t key_heads = 0;
+  std::int64_t width = 0;  // of queries in all heads; 0: the width of query
   double dropout = 0;      // of the weights, in training
   // As in ScaledDotProductOptions, for scores [batch, heads, query steps, key steps]: a mask [query
   // steps, key steps] is for all examples and heads, [batch, 1, query steps, key steps] for all
   // heads.
   Value mask = {}, key_mask = {};
   bool causal = false;
+  bool blockwise = false;  // as in ScaledDotProductOptions; not with `relative`
+  // Of queries and keys. `heads` and `positions` are set by the layer.
+  std::optional<RotaryOptions> rotary = {};
+  std::optional<RelativeOptions> relative = {};
   bool bias = true;
   Initializer weight_init = xavier_uniform();
   // Self-attention inside a step, of x [active, width]: attends to this step and earlier ones.
@@ -58,7 +102,8 @@ struct AttentionOptions {
 };
 // The heads split the columns: head h uses columns h * width / heads to (h + 1) * width / heads of
 // the projections "query", "key" and "value". Each projection is a linear layer with weight [in,
-// width] and bias [width]; "key" has no bias, since softmax would cancel it. The results of the
+// width] and bias [width], or width * key_heads / heads for keys and values; "key" has no bias,
+// since softmax would cancel it, unless there are rotary positions. The results of the
 // heads go through the linear layer "out", weight [width, width of the query]. Self-attention is
 // multi_head_attention(x, x, x, ...).
 //
@@ -66,7 +111,8 @@ struct AttentionOptions {
 // keys. Queries and keys have the same number of sequences. Alternatively there is one query for
 // each sequence of keys, [n, width], for example in a step whose static input is the keys. A query
 // without keys gets the bias of "out". Masks are not allowed. After the projections, whole
-// sequences are padded to the longest, for matrix products; single queries are not.
+// sequences are padded to the longest, for matrix products; single queries and blockwise attention
+// are not.
 TRIREME_API Value multi_head_attention(const Value& query, const Value& key, const Value& value,
                                        AttentionOptions options,
                                        SourceLocation where = SourceLocation::current());
@@ -79,6 +125,10 @@ TRIREME_API Value add_sinusoidal_positions(const Value& x,
 // The same for rows x [rows, width] at the given `positions`, integers [rows].
 TRIREME_API Value add_sinusoidal_positions(const Value& x, const Value& positions,
                                            SourceLocation where = SourceLocation::current());
+
+// x [batch, steps, heads * width] or rows [rows, heads * width] with rotated columns.
+TRIREME_API Value rotary_positions(const Value& x, RotaryOptions options = {},
+                                   SourceLocation where = SourceLocation::current());
 
 struct LearnedPositionsOptions {
   std::int64_t max_steps = 0;  // required; later steps use the last row
@@ -95,9 +145,16 @@ TRIREME_API Value add_learned_positions(const Value& x, LearnedPositionsOptions 
 
 struct TransformerBlockOptions {
   std::int64_t heads = 0;         // required
+  std::int64_t key_heads = 0;     // as in AttentionOptions
   std::int64_t feed_forward = 0;  // width of the inner layer; 0: four times the width of x
   Activation activation = relu;
   double dropout = 0.1;  // of attention weights, the inner layer and all branches
+  // Of attention weights; default: `dropout`, or 0 if `blockwise`.
+  std::optional<double> attention_dropout = {};
+  bool blockwise = false;  // as in AttentionOptions, also for the attention to `memory`
+  // Of self-attention, as in AttentionOptions.
+  std::optional<RotaryOptions> rotary = {};
+  std::optional<RelativeOptions> relative = {};
   // true: every branch is x + f(norm(x)), which trains without warm-up (Xiong et al. 2020). false:
   // norm(x + f(x)), as in the paper.
   bool pre_norm = true;

@@ -8,6 +8,8 @@
 
 // Kernels that call OpenBLAS or oneDNN.
 #define TRIREME_LIBRARY_KERNELS(KERNEL) \
+  KERNEL(attention)                     \
+  KERNEL(attention_gradient)            \
   KERNEL(cholesky)                      \
   KERNEL(convolution)                   \
   KERNEL(convolution_input_gradient)    \

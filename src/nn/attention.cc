@@ -13,17 +13,29 @@ namespace {
 // it yields a finite result if all keys of a row are masked.
 constexpr double kMaskedScore = -1e30;
 
-void check_operands(const Value& query, const Value& key, const Value& value) {
-  const bool ranks = query.rank() >= 2 && key.rank() == query.rank() && value.rank() == key.rank();
-  if (ranks && query.dim(-1).is_constant() && query.dim(-1) != Dim(0) &&
-      key.dim(-1) == query.dim(-1) && value.dim(-2) == key.dim(-2)) {
-    return;
-  }
+// The number of heads of queries for each head of keys and values; 0 if the shapes do not match.
+std::int64_t queries_per_key(const Value& query, const Value& key, const Value& value) {
+  const int rank = query.rank();
+  if (rank < 2 || key.rank() != rank || value.rank() != rank) return 0;
+  if (!query.dim(-1).is_constant() || query.dim(-1) == Dim(0)) return 0;
+  if (key.dim(-1) != query.dim(-1) || value.dim(-2) != key.dim(-2)) return 0;
+  if (rank < 3 || query.dim(-3) == key.dim(-3)) return 1;
+  const Dim &heads = query.dim(-3), &key_heads = key.dim(-3);
+  if (!heads.is_constant() || !key_heads.is_constant() || key_heads == Dim(0)) return 0;
+  const bool divides = heads.constant() % key_heads.constant() == 0;
+  return divides && value.dim(-3) == key_heads ? heads.constant() / key_heads.constant() : 0;
+}
+
+std::int64_t checked_queries_per_key(const Value& query, const Value& key, const Value& value) {
+  const std::int64_t count = queries_per_key(query, key, value);
+  if (count > 0) return count;
   fail_layer("scaled_dot_product_attention",
              "query [..., query steps, width], key [..., key steps, width] and value [..., key "
              "steps, value width] do not match: " +
                  query.str() + ", " + key.str() + ", " + value.str(),
-             "query and key need one constant width, and key and value one number of steps", query);
+             "query and key need one constant width, and key and value one number of steps; a "
+             "multiple of the heads of key is allowed for query",
+             query);
 }
 
 Value causal_mask(LocationScope& at, const Shape& scores) {
@@ -69,12 +81,10 @@ Value masked(LocationScope& at, Value scores, const ScaledDotProductOptions& opt
 
 // Reshapes [batch, steps, width] to [batch, heads, steps, width / heads], and back.
 Value split_heads(const Value& x, std::int64_t heads) {
-  const Shape split_shape{x.dim(0), x.dim(1), heads, x.dim(2).constant() / heads};
-  return transpose(reshape(x, {.shape = split_shape}), {.permutation = {0, 2, 1, 3}});
+  return transpose(by_head(x, heads), {.permutation = {0, 2, 1, 3}});
 }
 Value join_heads(const Value& x) {
-  const Value ordered = transpose(x, {.permutation = {0, 2, 1, 3}});
-  return reshape(ordered, {.shape = {x.dim(0), x.dim(2), x.dim(1) * x.dim(3)}});
+  return joined_heads(transpose(x, {.permutation = {0, 2, 1, 3}}));
 }
 
 }  // namespace
@@ -93,21 +103,41 @@ Value scaled_dot_product_attention(const Value& query, const Value& key, const V
   LocationScope at(query, "scaled_dot_product_attention", where);
   const LocationScope at_key(key, "scaled_dot_product_attention", where);
   const LocationScope at_value(value, "scaled_dot_product_attention", where);
-  check_operands(query, key, value);
+  const std::int64_t per_key = checked_queries_per_key(query, key, value);
   const double scale = 1 / std::sqrt(static_cast<double>(query.dim(-1).constant()));
-  const Value scores = matmul(query, key, {.transpose_b = true}) * scale;
+  if (options.blockwise) return attend_in_blocks(query, key, value, options, scale, per_key);
+  const auto shared = [&](const Value& x) {
+    return per_key == 1 ? x : shared_heads(x, x.rank() - 3, query.dim(-3).constant());
+  };
+  const Value scores = matmul(query, shared(key), {.transpose_b = true}) * scale;
   const Value weights = softmax(masked(at, scores, options), -1, where);
-  return matmul(dropout(weights, {.rate = options.dropout}, where), value);
+  return matmul(dropout(weights, {.rate = options.dropout}, where), shared(value));
 }
+
+namespace {
+
+// The mask with the numbers that relative positions add to the scores.
+Value with_bias(const Value& mask, const Heads& heads, const Dim& queries, const Dim& keys) {
+  if (!heads.bias) return mask;
+  const Value bias = heads.bias(queries, keys);
+  if (!mask) return bias;
+  return mask.dtype() == boolean ? trireme::where(mask, bias, kMaskedScore) : mask + bias;
+}
+
+}  // namespace
 
 Value attend(const Value& query, const Value& key, const Value& value, const Heads& heads,
              const Value& mask, const Value& key_mask) {
-  const Value q = split_heads(query, heads.count), k = split_heads(key, heads.count);
-  const Value v = split_heads(value, heads.count);
-  return join_heads(scaled_dot_product_attention(
-      q, k, v,
-      {.mask = mask, .key_mask = key_mask, .causal = heads.causal, .dropout = heads.dropout},
-      heads.where));
+  if (heads.blockwise) return attend_blockwise(query, key, value, heads, mask, key_mask);
+  const Value q = split_heads(query, heads.count), k = split_heads(key, heads.key_count);
+  const Value v = split_heads(value, heads.key_count);
+  return join_heads(
+      scaled_dot_product_attention(q, k, v,
+                                   {.mask = with_bias(mask, heads, query.dim(1), key.dim(1)),
+                                    .key_mask = key_mask,
+                                    .causal = heads.causal,
+                                    .dropout = heads.dropout},
+                                   heads.where));
 }
 
 namespace {
@@ -165,6 +195,72 @@ void record_torch_names(Layer& layer, std::int64_t width, bool joined) {
   layer.torch_module("out", "out_proj");
 }
 
+// Checks the sizes of the heads, and returns how many heads keys and values have.
+std::int64_t checked_key_heads(Layer& layer, const AttentionOptions& options, std::int64_t width) {
+  layer.require(options.heads > 0 && width > 0 && width % options.heads == 0,
+                "a width of " + std::to_string(width) + " cannot be divided into " +
+                    std::to_string(options.heads) + " heads",
+                "set .heads to a divisor of the width: {.heads = 8}");
+  const std::int64_t key_heads = options.key_heads == 0 ? options.heads : options.key_heads;
+  layer.require(key_heads > 0 && options.heads % key_heads == 0,
+                std::to_string(options.heads) + " heads of queries cannot share " +
+                    std::to_string(key_heads) + " heads of keys",
+                "set .key_heads to a divisor of .heads: {.heads = 8, .key_heads = 2}");
+  layer.require(!options.blockwise || (!options.relative && options.dropout == 0 && !options.mask &&
+                                       options.step == nullptr),
+                "blockwise attention has no dropout of weights, no mask, no relative positions, "
+                "and is not for steps",
+                "use key_mask and causal, set .dropout = 0, or omit .blockwise");
+  return key_heads;
+}
+
+// Adds what depends on positions: rotates queries and keys, and sets the bias of the scores.
+class Positions {
+ public:
+  Positions(Layer& layer, const AttentionOptions& options, const Value& query, bool same,
+            const SourceLocation& where)
+      : options_(options) {
+    layer.require(!options.rotary || same || query.rank() == 3,
+                  "rotary positions of rows need queries and keys of the same sequences",
+                  "use self-attention or [batch, steps, width]");
+    if (options.step != nullptr) {
+      position_ = step_position(*options.step, options.limit, where);
+    }
+    if (options.relative) {
+      relative_.emplace(layer, *options.relative, options.heads, query.dtype(),
+                        options.causal || options.step != nullptr);
+    }
+  }
+
+  Value rotated(const Value& x, std::int64_t heads, const SourceLocation& where) const {
+    if (!options_.rotary) return x;
+    RotaryOptions rotary = *options_.rotary;
+    rotary.heads = heads;
+    rotary.positions = position_;
+    return rotary_positions(x, rotary, where);
+  }
+  void set_bias(Heads& heads) const {
+    if (!relative_) return;
+    heads.bias = [this](const Dim& queries, const Dim& keys) {
+      return relative_->bias(queries, keys);
+    };
+  }
+  StepAttention in_step() const {
+    StepAttention in{*options_.step, options_.limit, position_, {}};
+    if (relative_) {
+      in.bias = [this](const Value& distance) {
+        return relative_->bias_of(distance, options_.limit);
+      };
+    }
+    return in;
+  }
+
+ private:
+  const AttentionOptions& options_;
+  Value position_;
+  std::optional<RelativePositions> relative_;
+};
+
 }  // namespace
 
 Value multi_head_attention(const Value& query, const Value& key, const Value& value,
@@ -178,22 +274,27 @@ Value multi_head_attention(const Value& query, const Value& key, const Value& va
   else check_dense(layer, key, value, options);
   const std::int64_t out = query.dim(-1).constant();
   const std::int64_t width = options.width == 0 ? out : options.width;
-  layer.require(options.heads > 0 && width > 0 && width % options.heads == 0,
-                "a width of " + std::to_string(width) + " cannot be divided into " +
-                    std::to_string(options.heads) + " heads",
-                "set .heads to a divisor of the width: {.heads = 8}");
+  const std::int64_t key_heads = checked_key_heads(layer, options, width);
   const auto project = [&](const Value& x, std::int64_t units, const char* name) {
-    // A bias of the keys adds one number to all scores of a query, which softmax ignores.
-    const bool bias = options.bias && std::string_view(name) != "key";
+    // A bias of the keys adds one number to all scores of a query, which softmax ignores; unless
+    // keys are rotated.
+    const bool bias = options.bias && (std::string_view(name) != "key" || options.rotary);
     return linear(
         x, {.units = units, .bias = bias, .weight_init = options.weight_init, .name = name}, where);
   };
-  const Heads heads{options.heads, options.causal, options.dropout, where};
-  const Value q = project(query, width, "query"), k = project(key, width, "key");
-  const Value v = project(value, width, "value");
-  if (width == out) record_torch_names(layer, width, key.dim(-1) == out && value.dim(-1) == out);
+  Heads heads{options.heads,   key_heads, options.causal, options.blockwise,
+              options.dropout, {},        where};
+  const std::int64_t key_width = width / options.heads * key_heads;
+  const Positions positions(layer, options, query, query == key, where);
+  positions.set_bias(heads);
+  const Value q = positions.rotated(project(query, width, "query"), heads.count, where);
+  const Value k = positions.rotated(project(key, key_width, "key"), key_heads, where);
+  const Value v = project(value, key_width, "value");
+  if (width == out && key_width == width && !options.rotary) {
+    record_torch_names(layer, width, key.dim(-1) == out && value.dim(-1) == out);
+  }
   const Value attended = options.step != nullptr
-                             ? attend_in_step(*options.step, options.limit, q, k, v, heads)
+                             ? attend_in_step(positions.in_step(), q, k, v, heads)
                          : by_row ? attend_ragged(q, k, v, heads)
                                   : attend(q, k, v, heads, options.mask, options.key_mask);
   return project(attended, out, "out");

@@ -68,4 +68,56 @@ Value add_learned_positions(const Value& x, LearnedPositionsOptions options, Sou
   return x + gather(weight, rows);
 }
 
+namespace {
+
+// The position of each step or row, as floats; [1] steps or rows.
+Value rotary_steps(Layer& layer, const Value& x, const Value& positions) {
+  if (positions) return cast(positions, {.dtype = x.dtype()});
+  if (x.rank() == 2) {
+    return cast(Sequences("rotary_positions", x).positions(), {.dtype = x.dtype()});
+  }
+  return layer.make("iota",
+                    {{"axis", std::int64_t{0}}, {"dtype", x.dtype()}, {"shape", Shape{x.dim(1)}}});
+}
+
+}  // namespace
+
+// Pairs of columns have their own axis: [steps, heads, width / 2, 2] or [steps, heads, 2, width /
+// 2]. Each element is multiplied by the cosine, and its partner, with a sign, by the sine.
+Value rotary_positions(const Value& x, RotaryOptions options, SourceLocation where) {
+  Layer layer(x, "rotary_positions", "", where);
+  require_sequence(layer, x);
+  const std::int64_t columns = x.dim(-1).constant();
+  layer.require(options.heads > 0 && columns % options.heads == 0 &&
+                    columns / options.heads % 2 == 0 && is_arithmetic_float(x.dtype()),
+                "rotary positions need floats, and heads with an even width, not " +
+                    std::to_string(columns) + " columns in " + std::to_string(options.heads) +
+                    " heads");
+  layer.require(options.base > 0 && std::isfinite(options.base), "the base must be above 0");
+  const Value& positions = options.positions;
+  layer.require(!positions || (positions.rank() == 1 && is_integer(positions.dtype()) &&
+                               positions.dim(0) == x.dim(-2)),
+                "the positions do not have one element for each step: " + positions.str(),
+                "positions must be integers [steps] or [rows]");
+  const std::int64_t half = columns / options.heads / 2;
+  Shape shape(x.shape().begin(), x.shape().end() - 1);
+  const int steps = x.rank() - 2, pair = x.rank() + (options.interleaved ? 0 : 1);
+  const int part = x.rank() + (options.interleaved ? 1 : 0);
+  shape.emplace_back(options.heads);
+  shape.emplace_back(options.interleaved ? half : 2);
+  shape.emplace_back(options.interleaved ? 2 : half);
+  const Value pairs = reshape(x, {.shape = shape});
+  const auto along = [&](int axis) {
+    return layer.make("iota",
+                      {{"axis", std::int64_t{axis}}, {"dtype", x.dtype()}, {"shape", shape}});
+  };
+  const double log_decay = -std::log(options.base) / static_cast<double>(half);
+  const Value step =
+      broadcast(rotary_steps(layer, x, positions), {.shape = shape, .axes = {steps}});
+  const Value angle = step * exp(along(pair) * log_decay);
+  const Value sign = along(part) * 2.0 - 1.0;  // of the partner: -1, 1
+  const Value partner = flip(pairs, {.axes = {part}});
+  return reshape(pairs * cos(angle) + partner * sin(angle) * sign, {.shape = x.shape()});
+}
+
 }  // namespace trireme::nn

@@ -15,12 +15,6 @@
 namespace trireme::nn {
 namespace {
 
-// Reshapes [rows, width] to [rows, heads, width / heads].
-Value by_head(const Value& x, std::int64_t heads) {
-  return reshape(x, {.shape = {x.dim(0), heads, x.dim(1).constant() / heads}});
-}
-Value joined(const Value& x) { return reshape(x, {.shape = {x.dim(0), x.dim(1) * x.dim(2)}}); }
-
 bool has_one_query_per_sequence(const Value& query, const Value& key) {
   return Sequences("attention", key).count == query.dim(0);
 }
@@ -39,12 +33,14 @@ Value attend_padded(const Value& query, const Value& key, const Value& value, co
 
 // Attention with one query for each sequence of keys.
 Value attend_by_row(const Value& query, const Value& key, const Value& value, const Heads& heads) {
-  const Value k = by_head(key, heads.count), v = by_head(value, heads.count);
-  const Value q = by_head(query, heads.count);
+  const auto shared = [&](const Value& x) {
+    return shared_heads(by_head(x, heads.key_count), 1, heads.count);
+  };
+  const Value k = shared(key), v = shared(value), q = by_head(query, heads.count);
   const double scale = 1 / std::sqrt(static_cast<double>(q.dim(2).constant()));
   const Value scores = sum(k * sequence::expand(q * scale, key), {.axes = {2}});
   const Value weights = dropout(sequence::softmax(scores), {.rate = heads.dropout}, heads.where);
-  return joined(sequence::sum(v * spread(weights, v, {0, 1})));
+  return joined_heads(sequence::sum(v * spread(weights, v, {0, 1})));
 }
 
 }  // namespace
@@ -82,34 +78,44 @@ void require_same_sequences(Layer& layer, const Value& query, const Value& key, 
 }
 
 Value attend_ragged(const Value& query, const Value& key, const Value& value, const Heads& heads) {
-  return has_one_query_per_sequence(query, key) ? attend_by_row(query, key, value, heads)
-                                                : attend_padded(query, key, value, heads);
+  if (has_one_query_per_sequence(query, key)) return attend_by_row(query, key, value, heads);
+  return heads.blockwise ? attend_blockwise(query, key, value, heads, {}, {})
+                         : attend_padded(query, key, value, heads);
 }
 
-// Memories are [active, heads, limit, width of a head]; their first `count` rows are used.
-Value attend_in_step(Step& step, std::int64_t limit, const Value& query, const Value& key,
-                     const Value& value, const Heads& heads) {
-  const Value count = step.state({.dtype = DType::i64}, heads.where);
+Value step_position(Step& step, std::int64_t limit, const SourceLocation& where) {
+  const Value count = step.state({.dtype = DType::i64}, where);
   const std::string full =
       "attention: there are more steps than its limit of " + std::to_string(limit);
-  const Value position = check_indices(count, {.size = limit, .what = full});
+  step.update(count, count + 1.0, where);
+  return check_indices(count, {.size = limit, .what = full});
+}
+
+// Memories are [active, heads of keys, limit, width of a head]; their first rows, up to the
+// position, are used.
+Value attend_in_step(const StepAttention& in, const Value& query, const Value& key,
+                     const Value& value, const Heads& heads) {
+  const std::int64_t limit = in.limit;
   const auto append_to_memory = [&](const Value& x) {
-    const Value row = by_head(x, heads.count);
-    const Value before =
-        step.state({.row = {heads.count, limit, row.dim(2)}, .dtype = x.dtype()}, heads.where);
-    const Value here = equal(counted(x, before.shape(), 2), spread(position, before, {0}));
+    const Value row = by_head(x, heads.key_count);
+    const Value before = in.step.state(
+        {.row = {heads.key_count, limit, row.dim(2)}, .dtype = x.dtype()}, heads.where);
+    const Value here = equal(counted(x, before.shape(), 2), spread(in.position, before, {0}));
     const Value now = trireme::where(here, spread(row, before, {0, 1, 3}), before);
-    step.update(before, now, heads.where);
+    in.step.update(before, now, heads.where);
     return now;
   };
   const Value keys = append_to_memory(key), values = append_to_memory(value);
-  step.update(count, count + 1.0, heads.where);
-  const Value number = counted(position, {query.dim(0), limit}, 1);
-  const Value is_used = number <= spread(position, number, {0});
+  const Value number = counted(in.position, {query.dim(0), limit}, 1);
+  const Value distance = number - spread(in.position, number, {0});
   const Value q = unsqueeze(by_head(query, heads.count), 2);
-  const Value attended = scaled_dot_product_attention(
-      q, keys, values, {.key_mask = is_used, .dropout = heads.dropout}, heads.where);
-  return joined(squeeze(attended, {2}));
+  const Value attended =
+      scaled_dot_product_attention(q, keys, values,
+                                   {.mask = in.bias ? in.bias(distance) : Value(),
+                                    .key_mask = distance <= 0.0,
+                                    .dropout = heads.dropout},
+                                   heads.where);
+  return joined_heads(squeeze(attended, {2}));
 }
 
 }  // namespace trireme::nn

@@ -22,6 +22,8 @@ class Block {
     branch("attention_norm", [&](const Value& x) {
       AttentionOptions attention = options("attention", options_.mask, options_.key_mask);
       attention.causal = causal && options_.step == nullptr;
+      attention.rotary = options_.rotary;
+      attention.relative = options_.relative;
       attention.step = options_.step;
       attention.limit = options_.limit;
       return multi_head_attention(x, x, x, attention, where_);
@@ -61,10 +63,13 @@ class Block {
 
  private:
   AttentionOptions options(const char* name, const Value& mask, const Value& key_mask) const {
+    const double dropout = options_.blockwise ? 0 : options_.dropout;
     AttentionOptions attention{.heads = options_.heads,
-                               .dropout = options_.dropout,
+                               .key_heads = options_.key_heads,
+                               .dropout = options_.attention_dropout.value_or(dropout),
                                .mask = mask,
                                .key_mask = key_mask,
+                               .blockwise = options_.blockwise && options_.step == nullptr,
                                .name = name};
     if (options_.weight_init) attention.weight_init = *options_.weight_init;
     return attention;

@@ -6,6 +6,7 @@ state. It returns the next parameter.
 """
 
 import itertools
+import math
 
 import numpy as np
 import torch
@@ -267,6 +268,61 @@ def ctc_gradient(x, splits, labels, label_splits, blank):
     x = x.detach().requires_grad_()
     total = ctc(x, splits, labels, label_splits, blank, True).sum() + (0 * x).sum()
     return torch.autograd.grad(total, x)[0]
+
+
+def _attention_parts(x, others):
+    """Queries, keys, values of each sequence as [heads, steps, width], and which keys are used."""
+    query, key, value = x[:3]
+    if len(others) == 2:
+        lengths = [torch.diff(splits).tolist() for splits in others]
+        parts = zip(query.split(lengths[0]), key.split(lengths[1]), value.split(lengths[1]))
+        used = [None] * len(lengths[0])
+    else:
+        parts = zip(query, key, value)
+        used = others[0] if others else [None] * len(query)
+    groups = query.shape[-2] // key.shape[-2]
+    for (q, k, v), mask in zip(parts, used):
+        heads = [part.transpose(0, 1) for part in (q, k, v)]
+        yield [heads[0]] + [part.repeat_interleave(groups, 0) for part in heads[1:]], mask
+
+
+def attention(x, causal, scale):
+    ys, sums = [], []
+    for (q, k, v), used in _attention_parts(x, x[3:]):
+        scores = q @ k.transpose(1, 2) * scale
+        allowed = torch.ones(scores.shape[1:], dtype=torch.bool)
+        allowed = allowed.tril() if causal else allowed
+        allowed = allowed if used is None else allowed & used
+        scores = scores.masked_fill(~allowed, -math.inf)
+        none = ~allowed.any(-1)
+        weights = scores.masked_fill(none[:, None], 0).softmax(-1).masked_fill(none[:, None], 0)
+        ys.append((weights @ v).transpose(0, 1))
+        sums.append(scores.logsumexp(-1).transpose(0, 1))
+    if not ys:
+        return x[0].new_zeros(x[0].shape[:-1] + x[2].shape[-1:]), x[0].new_zeros(x[0].shape[:-1])
+    join = torch.cat if len(x) == 5 else torch.stack
+    return join(ys), join(sums)
+
+
+def attention_gradient(x, causal, scale):
+    """By its definition, from weights that need not add up to 1."""
+    query, key, value, log_sums, gradient, shift = x[:6]
+    leaves = [part.detach().requires_grad_() for part in (query, key, value)]
+    total = sum((0 * leaf).sum() for leaf in leaves)
+    rest = torch.stack([log_sums, shift], -1)
+    rows = list(zip(_attention_parts(leaves, x[6:]),
+                    _attention_parts([rest, key, value], x[6:]),
+                    _attention_parts([gradient, key, value], x[6:])))
+    for ((q, k, v), used), ((more, _, _), _), ((dy, _, _), _) in rows:
+        scores = q @ k.transpose(1, 2) * scale
+        allowed = torch.ones(scores.shape[1:], dtype=torch.bool)
+        allowed = allowed.tril() if causal else allowed
+        allowed = allowed if used is None else allowed & used
+        weights = (scores - more[..., :1]).exp() * allowed
+        fixed = weights.detach()
+        dscores = fixed * ((dy @ v.transpose(1, 2)).detach() - more[..., 1:])
+        total = total + (dscores * scores).sum() + (fixed * (dy @ v.transpose(1, 2))).sum()
+    return torch.autograd.grad(total, leaves)
 
 
 def ctc_loss(logits, lengths, labels, label_lengths):

@@ -1,0 +1,90 @@
+// Attention that never stores its matrix of scores, and heads that share keys.
+
+#include <cmath>
+
+#include "nn/sequence.h"
+#include "nn/sequences.h"
+#include "trireme/attention.h"
+#include "trireme/functions.h"
+
+namespace trireme::nn {
+
+Value by_head(const Value& x, std::int64_t heads) {
+  Shape shape = x.shape();
+  const std::int64_t width = shape.back().constant();
+  shape.back() = heads;
+  shape.emplace_back(width / heads);
+  return reshape(x, {.shape = shape});
+}
+
+Value joined_heads(const Value& x) {
+  Shape shape = x.shape();
+  const Dim width = shape.back();
+  shape.pop_back();
+  shape.back() = shape.back() * width;
+  return reshape(x, {.shape = shape});
+}
+
+Value shared_heads(const Value& x, int axis, std::int64_t count) {
+  const auto place = static_cast<std::size_t>(axis);
+  const Dim heads = x.dim(axis);
+  if (heads == Dim(count)) return x;
+  Shape shape = x.shape();
+  shape.insert(shape.begin() + axis + 1, count / heads.constant());
+  std::vector<std::int64_t> kept = axes_but(axis + 1, x.rank() + 1);
+  const Value repeated = broadcast(x, {.shape = shape, .axes = kept});
+  shape.erase(shape.begin() + axis);
+  shape[place] = count;
+  return reshape(repeated, {.shape = shape});
+}
+
+Value attend_blockwise(const Value& query, const Value& key, const Value& value, const Heads& heads,
+                       const Value& mask, const Value& key_mask) {
+  if (mask || heads.bias || heads.dropout != 0) {
+    fail_layer("attention", "blockwise attention has no mask and no dropout of weights",
+               "use key_mask and causal, or omit .blockwise", query);
+  }
+  const Value q = by_head(query, heads.count), k = by_head(key, heads.key_count);
+  std::vector<Value> others;
+  if (query.rank() == 2) others = {splits_of("attention", query), splits_of("attention", key)};
+  else if (key_mask) others = {key_mask};
+  const double scale = 1 / std::sqrt(static_cast<double>(q.dim(-1).constant()));
+  const Value v = by_head(value, heads.key_count);
+  return joined_heads(
+      attention(q, k, v, others, {.causal = heads.causal, .scale = scale}, heads.where).front());
+}
+
+Value attend_in_blocks(const Value& query, const Value& key, const Value& value,
+                       const ScaledDotProductOptions& options, double scale, std::int64_t per_key) {
+  const char* const what = "scaled_dot_product_attention";
+  if (options.mask || options.dropout != 0) {
+    fail_layer(what, "blockwise attention has no mask and no dropout of weights",
+               "use key_mask and causal, or omit .blockwise", query);
+  }
+  const Dim count = product(Shape(key.shape().begin(), key.shape().end() - 2));
+  const auto as_example = [&](const Value& x, std::int64_t heads) {
+    const Value stacked = reshape(x, {.shape = {count, heads, x.dim(-2), x.dim(-1)}});
+    return transpose(stacked, {.permutation = {0, 2, 1, 3}});
+  };
+  std::vector<Value> others;
+  if (options.key_mask) {
+    const Shape expected{key.dim(0), key.dim(-2)};
+    if (key.rank() < 3 || options.key_mask.dtype() != boolean ||
+        options.key_mask.shape() != expected) {
+      fail_layer(what,
+                 "key_mask must be boolean [batch, key steps], but is " + options.key_mask.str(),
+                 "the keys are " + str(key.shape()), options.key_mask);
+    }
+    const Shape all(key.shape().begin(), key.shape().end() - 1);
+    const Value used = broadcast(options.key_mask, {.shape = all, .axes = {0, key.rank() - 2}});
+    others = {reshape(used, {.shape = {count, key.dim(-2)}})};
+  }
+  const Value y = attention(as_example(query, per_key), as_example(key, 1), as_example(value, 1),
+                            others, {.causal = options.causal, .scale = scale})
+                      .front();
+  Shape shape = query.shape();
+  shape.back() = value.dim(-1);
+  return reshape(transpose(y, {.permutation = {0, 2, 1, 3}}), {.shape = shape});
+}
+
+}  // namespace trireme::nn
