@@ -94,11 +94,12 @@ Value rotary_positions(const Value& x, RotaryOptions options, SourceLocation whe
                     std::to_string(columns) + " columns in " + std::to_string(options.heads) +
                     " heads");
   layer.require(options.base > 0 && std::isfinite(options.base), "the base must be above 0");
-  const Value& positions = options.positions;
-  layer.require(!positions || (positions.rank() == 1 && is_integer(positions.dtype()) &&
-                               positions.dim(0) == x.dim(-2)),
-                "the positions do not have one element for each step: " + positions.str(),
-                "positions must be integers [steps] or [rows]");
+  if (const Value& positions = options.positions) {
+    layer.require(
+        positions.rank() == 1 && is_integer(positions.dtype()) && positions.dim(0) == x.dim(-2),
+        "the positions do not have one element for each step: " + positions.str(),
+        "positions must be integers [steps] or [rows]");
+  }
   const std::int64_t half = columns / options.heads / 2;
   Shape shape(x.shape().begin(), x.shape().end() - 1);
   const int steps = x.rank() - 2, pair = x.rank() + (options.interleaved ? 0 : 1);
@@ -113,7 +114,7 @@ Value rotary_positions(const Value& x, RotaryOptions options, SourceLocation whe
   };
   const double log_decay = -std::log(options.base) / static_cast<double>(half);
   const Value step =
-      broadcast(rotary_steps(layer, x, positions), {.shape = shape, .axes = {steps}});
+      broadcast(rotary_steps(layer, x, options.positions), {.shape = shape, .axes = {steps}});
   const Value angle = step * exp(along(pair) * log_decay);
   const Value sign = along(part) * 2.0 - 1.0;  // of the partner: -1, 1
   const Value partner = flip(pairs, {.axes = {part}});

@@ -63,7 +63,84 @@ void add_multi_head(std::vector<Case>& cases) {
       "F.softmax(x[0] @ x[1].T / 8 ** 0.5, -1) @ x[2]");
 }
 
+// Grouped queries, rotary and relative positions, and attention in blocks.
+void add_variants(std::vector<Case>& cases) {
+  const auto variant = [&](const std::string& name, nn::AttentionOptions options,
+                           const std::string& torch) {
+    options.heads = options.heads == 0 ? 4 : options.heads;
+    add(
+        cases, "multi_head_attention " + name, {sequence(5, 8)},
+        [=](auto& x) { return nn::multi_head_attention(x[0], x[0], x[0], options); }, torch);
+  };
+  const std::string grouped = "modules.grouped_attention(x[0], x[1:], 4, 2, ";
+  variant("grouped queries", {.key_heads = 2, .causal = true}, grouped + "True)");
+  variant("grouped queries in blocks", {.key_heads = 2, .blockwise = true}, grouped + "False)");
+  variant("in blocks", {.causal = true, .blockwise = true},
+          "modules.grouped_attention(x[0], x[1:], 4, 4, True)");
+  variant("rotary positions", {.key_heads = 2, .rotary = nn::RotaryOptions{.base = 100}},
+          grouped + "False, lambda y, n: modules.rotary(y, n, 100.0))");
+  variant("rotary positions of halves",
+          {.heads = 2,
+           .causal = true,
+           .blockwise = true,
+           .rotary = nn::RotaryOptions{.interleaved = false}},
+          "modules.grouped_attention(x[0], x[1:], 2, 2, True, lambda y, n: modules.rotary(y, n, "
+          "10000.0, False))");
+  const std::string relative = "modules.grouped_attention(x[0], x[2:], 4, 4, ";
+  variant("relative positions",
+          {.relative =
+               nn::RelativeOptions{.buckets = 8, .max_distance = 4, .weight_init = nn::normal()}},
+          relative + "False, None, modules.buckets_bias(x[1], 5, 5, 4, False))");
+  variant("relative positions before",
+          {.causal = true, .relative = nn::RelativeOptions{.buckets = 5, .max_distance = 4}},
+          relative + "True, None, modules.buckets_bias(x[1], 5, 5, 4, True))");
+  for (const std::int64_t heads : {2, 4}) {
+    const std::string n = std::to_string(heads);
+    variant("linear positions of " + n,
+            {.heads = heads,
+             .relative = nn::RelativeOptions{.kind = nn::RelativeOptions::Kind::linear}},
+            "modules.grouped_attention(x[0], x[1:], " + n + ", " + n +
+                ", False, None, modules.linear_bias(" + n + ", 5, 5))");
+  }
+  add(
+      cases, "multi_head_attention linear positions of 6 with a mask",
+      {sequence(5, 12), {{5, 5}, f32, -1, 3}},
+      [](auto& x) {
+        return nn::multi_head_attention(
+            x[0], x[0], x[0],
+            {.heads = 6,
+             .mask = positive(x[1]),
+             .relative = nn::RelativeOptions{.kind = nn::RelativeOptions::Kind::linear}});
+      },
+      "modules.grouped_attention(x[0], x[2:], 6, 6, False, None, modules.linear_bias(6, 5, "
+      "5).masked_fill(x[1] <= 0, -1e30))");
+  add(
+      cases, "multi_head_attention padded keys in blocks",
+      {sequence(5, 8), sequence(7, 8), {{2, 7}, f32, -1, 2}},
+      [](auto& x) {
+        return nn::multi_head_attention(
+            x[0], x[1], x[1], {.heads = 2, .key_mask = positive(x[2]), .blockwise = true});
+      },
+      "modules.attention(x[0], x[1], x[1], x[3:], 2, None, x[2] > 0)");
+  add(
+      cases, "scaled_dot_product_attention grouped in blocks",
+      {{{2, 6, 5, 4}}, {{2, 3, 7, 4}}, {{2, 3, 7, 2}}, {{2, 7}, f32, -1, 2}},
+      [](auto& x) {
+        return nn::scaled_dot_product_attention(
+            x[0], x[1], x[2], {.key_mask = positive(x[3]), .causal = true, .blockwise = true});
+      },
+      "modules.grouped_product(x[0], x[1], x[2], x[3] > 0, True)");
+  add(
+      cases, "scaled_dot_product_attention grouped",
+      {{{2, 6, 5, 4}}, {{2, 3, 7, 4}}, {{2, 3, 7, 2}}},
+      [](auto& x) { return nn::scaled_dot_product_attention(x[0], x[1], x[2]); },
+      "modules.grouped_product(x[0], x[1], x[2], torch.ones(2, 7) > 0, False)");
+}
+
 void add_positions(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "rotary positions", {{{2, 9, 12}}},
+      [](auto& x) { return nn::rotary_positions(x[0], {.heads = 2}); }, "modules.rotary(x[0], 2)"));
   cases.push_back(layer(
       "sinusoidal positions", {{{2, 9, 6}}},
       [](auto& x) { return nn::add_sinusoidal_positions(x[0]); },
@@ -132,6 +209,7 @@ void add_transformers(std::vector<Case>& cases) {
 
 void add_attention(std::vector<Case>& cases) {
   add_multi_head(cases);
+  add_variants(cases);
   add_positions(cases);
   add_transformers(cases);
 }

@@ -1,5 +1,7 @@
 """PyTorch's modules with Trireme's parameters, which are given in creation order."""
 
+import math
+
 import torch
 from torch.nn.utils.stateless import functional_call
 
@@ -38,6 +40,83 @@ def attention(query, key, value, p, heads, mask=None, key_mask=None):
     result, _ = functional_call(module, _attention("", p, same), (query, key, value),
                                 {"attn_mask": mask, "key_padding_mask": masked})
     return result
+
+
+def rotary(x, heads, base=10000.0, interleaved=True):
+    """Su et al. 2021: pairs of columns as complex numbers, x [batch, steps, heads * width]."""
+    split = x.unflatten(-1, (heads, -1))
+    half = split.shape[-1] // 2
+    if interleaved:
+        pairs = split.unflatten(-1, (half, 2))
+    else:
+        pairs = split.unflatten(-1, (2, half)).transpose(-1, -2)
+    steps = torch.arange(x.shape[1], dtype=x.dtype)
+    angles = steps[:, None] * base ** (-torch.arange(half, dtype=x.dtype) / half)
+    turned = torch.view_as_complex(pairs.contiguous()) * torch.exp(1j * angles)[:, None]
+    turned = torch.view_as_real(turned)
+    return (turned if interleaved else turned.transpose(-1, -2)).reshape(x.shape)
+
+
+def _bucket(distance, buckets, largest, before):
+    """The bucket of Raffel et al. 2020 of a key `distance` steps after the query."""
+    first = 0
+    if before:
+        distance = max(-distance, 0)
+    else:
+        buckets //= 2
+        first = buckets if distance > 0 else 0
+        distance = abs(distance)
+    exact = buckets // 2
+    if distance < exact:
+        return first + distance
+    share = math.log(distance / exact) / math.log(largest / exact)
+    return first + min(exact + math.floor(share * (buckets - exact) + 1e-9), buckets - 1)
+
+
+def buckets_bias(table, queries, keys, largest, before):
+    """[heads, queries, keys]."""
+    rows = [[_bucket(k - q, len(table), largest, before) for k in range(keys)]
+            for q in range(queries)]
+    return table[torch.tensor(rows)].permute(2, 0, 1)
+
+
+def linear_bias(heads, queries, keys):
+    """Press et al. 2022: slopes of the next smaller power of two, then of the next larger one."""
+    def slopes(n):
+        return [2 ** (-8 * (i + 1) / n) for i in range(n)]
+    power = 2 ** int(math.log2(heads))
+    all_slopes = torch.tensor(slopes(power) + slopes(2 * power)[::2][:heads - power],
+                              dtype=torch.float64)
+    distance = (torch.arange(queries)[:, None] - torch.arange(keys)).abs()
+    return -all_slopes[:, None, None] * distance
+
+
+def grouped_attention(x, p, heads, key_heads, causal=False, turn=None, bias=None):
+    """Self-attention whose heads of keys are shared; `turn` is a function of rows and heads."""
+    p = list(p)
+    names = ["query", "key", "value", "out"]
+    q, k, v = (x @ p.pop(0) + (p.pop(0) if name != "key" or turn else 0) for name in names[:3])
+    if turn:
+        q, k = turn(q, heads), turn(k, key_heads)
+    q, k, v = (part.unflatten(-1, (n, -1)).transpose(1, 2)
+               for part, n in ((q, heads), (k, key_heads), (v, key_heads)))
+    k, v = (part.repeat_interleave(heads // key_heads, 1) for part in (k, v))
+    scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
+    if bias is not None:
+        scores = scores + bias
+    if causal:
+        scores = scores.masked_fill(torch.ones(scores.shape[2:]).triu(1) > 0, -math.inf)
+    return (scores.softmax(-1) @ v).transpose(1, 2).flatten(2) @ p[0] + p[1]
+
+
+def grouped_product(query, key, value, used, causal):
+    """Queries without keys get zeros."""
+    key, value = (x.repeat_interleave(query.shape[1] // x.shape[1], 1) for x in (key, value))
+    allowed = used[:, None, None, :].expand(-1, 1, query.shape[2], -1)
+    allowed = allowed.tril() if causal else allowed
+    scores = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5
+    weights = scores.masked_fill(~allowed, -1e30).softmax(-1)
+    return (weights * allowed) @ value
 
 
 def _take(p, kinds):

@@ -136,13 +136,34 @@ TEST(RaggedAttention, Gradients) {
   expect_gradients(pair.program, Pair::feeds({2, 0, 3}, {1, 2, 0}), loss, wanted);
 }
 
+// What attention has besides heads. Dense tensors are compared with PyTorch by the conformance
+// suite.
+struct Variant {
+  const char* name;
+  nn::AttentionOptions options;
+};
+const std::vector<Variant>& variants() {
+  using Kind = nn::RelativeOptions::Kind;
+  static const std::vector<Variant> kVariants = {
+      {"plain", {.heads = 3}},
+      {"grouped", {.heads = 3, .key_heads = 1}},
+      {"rotary", {.heads = 3, .rotary = nn::RotaryOptions{}}},
+      {"rotary halves", {.heads = 1, .rotary = nn::RotaryOptions{.interleaved = false}}},
+      {"buckets", {.heads = 2, .relative = nn::RelativeOptions{.buckets = 4, .max_distance = 3}}},
+      {"linear", {.heads = 3, .relative = nn::RelativeOptions{.kind = Kind::linear}}}};
+  return kVariants;
+}
+
 // As step by step: nothing of what follows is seen.
-TEST(RaggedAttention, InAStepIsThatOfTheWholeSequence) {
+void expect_step_by_step(const nn::AttentionOptions& variant) {
   Pair pair;
   const auto attend = [&](const Value& x, nn::Step* step) {
     const auto scope = pair.program.shared_scope("both");
-    return nn::multi_head_attention(
-        x, x, x, {.heads = 3, .causal = step == nullptr, .step = step, .limit = step ? 5 : 0});
+    nn::AttentionOptions options = variant;
+    options.causal = step == nullptr;
+    options.step = step;
+    options.limit = step == nullptr ? 0 : 5;
+    return nn::multi_head_attention(x, x, x, options);
   };
   const Value whole = attend(pair.x, nullptr);
   const auto [steps] =
@@ -157,6 +178,60 @@ TEST(RaggedAttention, InAStepIsThatOfTheWholeSequence) {
   EXPECT_THAT(error_of(ErrorKind::data, [&] { session.run(Pair::feeds({6, 1}, {0, 0}), {steps}); }),
               testing::HasSubstr("there are more steps than its limit of 5"));
   expect_gradients(pair.program, Pair::feeds({2, 0, 3}, {0, 0, 0}), loss, {pair.x});
+}
+
+TEST(RaggedAttention, InAStepIsThatOfTheWholeSequence) {
+  for (const Variant& variant : variants()) {
+    SCOPED_TRACE(variant.name);
+    expect_step_by_step(variant.options);
+  }
+}
+
+// The scores of all sequences are those of each alone, padded or in blocks.
+TEST(RaggedAttention, VariantsOfSequencesAreThoseOfEachAlone) {
+  for (const Variant& variant : variants()) {
+    for (const auto& [causal, blockwise] : std::vector<std::pair<bool, bool>>{
+             {false, false}, {true, false}, {false, true}, {true, true}}) {
+      if (blockwise && variant.options.relative) continue;
+      SCOPED_TRACE(variant.name);
+      nn::AttentionOptions options = variant.options;
+      options.causal = causal;
+      nn::AttentionOptions of_all = options;
+      of_all.blockwise = blockwise;
+      Pair pair;
+      const Value all = nn::multi_head_attention(pair.x, pair.x, pair.x, of_all);
+      Program single;
+      const Value x = single.input("x", f32, {batch, Dim("steps"), kWidth});
+      const Value one = nn::multi_head_attention(x, x, x, options);
+      Session session(pair.program, {.threads = 2}), alone(single, {.threads = 1});
+      for (const auto& [name, value] : set_noise(pair.program, session)) {
+        alone.set_parameter(name, value);
+      }
+      const Lengths lengths{3, 0, 1, 7};
+      const Feeds feeds = Pair::feeds(lengths, {0, 0, 0, 0});
+      const Tensor found = session.run(feeds, {all})[0];
+      std::int64_t row = 0;
+      for (std::size_t i = 0; i < lengths.size(); ++i) {
+        if (lengths[i] == 0) continue;
+        const Tensor rows =
+            RaggedTensor::from_feeds(feeds, "x").sequence(static_cast<std::int64_t>(i));
+        const Tensor expected =
+            alone.run({{"x", rows.reshaped({1, rows.dim(0), kWidth})}}, {one})[0];
+        for (std::int64_t k = 0; k < expected.elements(); ++k) {
+          ASSERT_NEAR(found.data<float>()[row * kWidth + k], expected.data<float>()[k], 1e-5);
+        }
+        row += lengths[i];
+      }
+      expect_gradients(pair.program, Pair::feeds({2, 0, 3}, {0, 0, 0}), sum(tanh(all)), {pair.x});
+    }
+  }
+}
+
+TEST(RaggedAttention, InBlocksOfOtherSequences) {
+  Pair pair;
+  const Value seen = nn::multi_head_attention(
+      pair.x, pair.y, pair.y, {.heads = 2, .width = 8, .blockwise = true, .name = "attend"});
+  expect_plain(pair, seen, false, false, kAll);
 }
 
 // --- Transformers -------------------------------------------------------------------------------
