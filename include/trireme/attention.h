@@ -46,30 +46,28 @@ TRIREME_API Value scaled_dot_product_attention(const Value& query, const Value& 
 
 // Rotary positions (Su et al. 2021): rotates pairs of columns of each head by an angle that grows
 // with the position, so that a product of queries and keys depends on their distance.
-struct RotaryOptions {
-  std::int64_t heads = 1;  // that divide the columns; each has an even width
-  double base = 10000;     // pair i of a head turns by base^(-2i / width of the head) per step
+struct Rotary {
+  double base = 10000;  // pair i of a head turns by base^(-2i / width of the head) per step
   // true: pairs are columns 2i and 2i + 1, as in the paper. false: columns i and i + width / 2, as
   // in the weights of GPT-NeoX and Llama.
   bool interleaved = true;
-  // Integers [steps], or [rows] for rows; default: counted from 0 in each sequence.
-  Value positions = {};
+};
+
+enum class RelativeKind : std::uint8_t {
+  // One parameter for each head and bucket of distances, "relative.weight" [buckets, heads]: Raffel
+  // et al. 2020, "Exploring the limits of transfer learning", section 2.1. Half of the buckets are
+  // for keys before the query, unless it attends only to these. Half of those are for one distance
+  // each, the others grow up to `max_distance`.
+  learned,
+  // Minus the distance, times 2^(-8 (h + 1) / heads) in head h, without parameters: Press et al.
+  // 2022, "Train short, test long". For other numbers of heads than powers of two, slopes as in its
+  // code.
+  linear
 };
 
 // Positions relative to the query, as numbers that are added to the scores.
-struct RelativeOptions {
-  enum class Kind : std::uint8_t {
-    // One parameter for each head and bucket of distances, "relative.weight" [buckets, heads]:
-    // Raffel et al. 2020, "Exploring the limits of transfer learning", section 2.1. Half of the
-    // buckets are for keys before the query, unless it attends only to these. Half of those are
-    // for one distance each, the others grow up to `max_distance`.
-    learned,
-    // Minus the distance, times 2^(-8 (h + 1) / heads) in head h, without parameters: Press et al.
-    // 2022, "Train short, test long". For other numbers of heads than powers of two, slopes as in
-    // its code.
-    linear
-  };
-  Kind kind = Kind::learned;
+struct RelativePositions {
+  RelativeKind kind = RelativeKind::learned;
   std::int64_t buckets = 32;
   std::int64_t max_distance = 128;
   Initializer weight_init = normal(0, 0.02);
@@ -87,10 +85,9 @@ struct AttentionOptions {
   // heads.
   Value mask = {}, key_mask = {};
   bool causal = false;
-  bool blockwise = false;  // as in ScaledDotProductOptions; not with `relative`
-  // Of queries and keys. `heads` and `positions` are set by the layer.
-  std::optional<RotaryOptions> rotary = {};
-  std::optional<RelativeOptions> relative = {};
+  bool blockwise = false;             // as in ScaledDotProductOptions; not with `relative`
+  std::optional<Rotary> rotary = {};  // of queries and keys
+  std::optional<RelativePositions> relative = {};
   bool bias = true;
   Initializer weight_init = xavier_uniform();
   // Self-attention inside a step, of x [active, width]: attends to this step and earlier ones.
@@ -126,8 +123,15 @@ TRIREME_API Value add_sinusoidal_positions(const Value& x,
 TRIREME_API Value add_sinusoidal_positions(const Value& x, const Value& positions,
                                            SourceLocation where = SourceLocation::current());
 
-// x [batch, steps, heads * width] or rows [rows, heads * width] with rotated columns.
-TRIREME_API Value rotary_positions(const Value& x, RotaryOptions options = {},
+struct RotaryPositionsOptions {
+  std::int64_t heads = 1;  // that divide the columns; each has an even width
+  double base = 10000;     // as in Rotary
+  bool interleaved = true;
+  // Integers [steps], or [rows] for rows; default: counted from 0 in each sequence.
+  Value positions = {};
+};
+// x [batch, steps, heads * width] or rows [rows, heads * width] with rotated columns; see Rotary.
+TRIREME_API Value rotary_positions(const Value& x, RotaryPositionsOptions options = {},
                                    SourceLocation where = SourceLocation::current());
 
 struct LearnedPositionsOptions {
@@ -153,8 +157,8 @@ struct TransformerBlockOptions {
   std::optional<double> attention_dropout = {};
   bool blockwise = false;  // as in AttentionOptions, also for the attention to `memory`
   // Of self-attention, as in AttentionOptions.
-  std::optional<RotaryOptions> rotary = {};
-  std::optional<RelativeOptions> relative = {};
+  std::optional<Rotary> rotary = {};
+  std::optional<RelativePositions> relative = {};
   // true: every branch is x + f(norm(x)), which trains without warm-up (Xiong et al. 2020). false:
   // norm(x + f(x)), as in the paper.
   bool pre_norm = true;

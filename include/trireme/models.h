@@ -142,6 +142,8 @@ enum class Positions : std::uint8_t {
   none,
   sinusoidal,  // nn::add_sinusoidal_positions
   learned,     // nn::add_learned_positions
+  rotary,      // nn::Rotary, in all blocks
+  relative     // nn::RelativePositions, in all blocks
 };
 // How the steps of a sequence become one row.
 enum class Pooling : std::uint8_t {
@@ -160,7 +162,9 @@ struct TransformerEncoderOptions {
   DeprecatedOption<std::int64_t, "most_steps", "max_steps"> most_steps = {};
   std::int64_t max_steps = 0;  // for learned positions; 0: the number of steps of x, if constant
   std::int64_t layers = 2;
-  std::int64_t heads = 4;  // a divisor of width
+  std::int64_t heads = 4;      // a divisor of width
+  std::int64_t key_heads = 0;  // grouped queries, as in nn::AttentionOptions
+  bool blockwise = false;      // as in nn::TransformerBlockOptions, for long sequences
   // Units between the two linear layers of a block; 0: 4 times width.
   std::int64_t feed_forward = 0;
   nn::Activation activation = nn::relu;

@@ -234,10 +234,12 @@ class Positions {
 
   Value rotated(const Value& x, std::int64_t heads, const SourceLocation& where) const {
     if (!options_.rotary) return x;
-    RotaryOptions rotary = *options_.rotary;
-    rotary.heads = heads;
-    rotary.positions = position_;
-    return rotary_positions(x, rotary, where);
+    return rotary_positions(x,
+                            {.heads = heads,
+                             .base = options_.rotary->base,
+                             .interleaved = options_.rotary->interleaved,
+                             .positions = position_},
+                            where);
   }
   void set_bias(Heads& heads) const {
     if (!relative_) return;
@@ -258,7 +260,7 @@ class Positions {
  private:
   const AttentionOptions& options_;
   Value position_;
-  std::optional<RelativePositions> relative_;
+  std::optional<RelativeBias> relative_;
 };
 
 }  // namespace

@@ -84,7 +84,7 @@ Value rotary_steps(Layer& layer, const Value& x, const Value& positions) {
 
 // Pairs of columns have their own axis: [steps, heads, width / 2, 2] or [steps, heads, 2, width /
 // 2]. Each element is multiplied by the cosine, and its partner, with a sign, by the sine.
-Value rotary_positions(const Value& x, RotaryOptions options, SourceLocation where) {
+Value rotary_positions(const Value& x, RotaryPositionsOptions options, SourceLocation where) {
   Layer layer(x, "rotary_positions", "", where);
   require_sequence(layer, x);
   const std::int64_t columns = x.dim(-1).constant();

@@ -22,10 +22,10 @@ double ceiling(double x) {
 
 }  // namespace
 
-RelativePositions::RelativePositions(Layer& layer, const RelativeOptions& options,
-                                     std::int64_t heads, DType dtype, bool before)
+RelativeBias::RelativeBias(Layer& layer, const RelativePositions& options, std::int64_t heads,
+                           DType dtype, bool before)
     : layer_(layer), options_(options), heads_(heads), dtype_(dtype), before_(before) {
-  if (options.kind == RelativeOptions::Kind::linear) return;
+  if (options.kind == RelativeKind::linear) return;
   const std::int64_t each = before ? options.buckets : options.buckets / 2;
   layer.require(options.buckets >= (before ? 2 : 4) && (before || options.buckets % 2 == 0) &&
                     options.max_distance > each / 2,
@@ -37,7 +37,7 @@ RelativePositions::RelativePositions(Layer& layer, const RelativeOptions& option
 }
 
 // Distances are the number of the key minus the number of the query.
-Value RelativePositions::bucket(const Value& distance) const {
+Value RelativeBias::bucket(const Value& distance) const {
   const std::int64_t each = before_ ? options_.buckets : options_.buckets / 2;
   const std::int64_t exact = each / 2;
   const Value steps = before_ ? maximum(-distance, 0.0) : abs(distance);
@@ -52,13 +52,12 @@ Value RelativePositions::bucket(const Value& distance) const {
   return trireme::where(distance > 0.0, bucket + static_cast<double>(each), bucket);
 }
 
-Value RelativePositions::by_distance(const Dim& first, const Dim& count) const {
+Value RelativeBias::by_distance(const Dim& before, const Dim& count) const {
   const auto along = [&](std::int64_t axis, const Shape& shape, DType dtype) {
     return layer_.make("iota", {{"axis", axis}, {"dtype", dtype}, {"shape", shape}});
   };
-  // `first` is 1 - n: n is the size of an axis.
-  const Value before = dim_size(along(0, {Dim(1) - first}, DType::i64), {.dtype = DType::i64});
-  const Value distance = along(0, {count}, DType::i64) - (before - 1.0);
+  const Value first = dim_size(along(0, {before}, DType::i64), {.dtype = DType::i64}) - 1.0;
+  const Value distance = along(0, {count}, DType::i64) - first;
   if (weight_) return gather(weight_, bucket(distance));
   const double whole = static_cast<double>(std::bit_floor(static_cast<std::uint64_t>(heads_)));
   const Shape shape{count, heads_};
@@ -70,8 +69,8 @@ Value RelativePositions::by_distance(const Dim& first, const Dim& count) const {
   return -steps * exp(power * std::log(2.0));
 }
 
-Value RelativePositions::bias(const Dim& queries, const Dim& keys) const {
-  const Value of_distance = by_distance(Dim(1) - queries, queries + keys - 1);
+Value RelativeBias::bias(const Dim& queries, const Dim& keys) const {
+  const Value of_distance = by_distance(queries, queries + keys);
   const Shape shape{queries, keys};
   const auto along = [&](std::int64_t axis) {
     return layer_.make("iota", {{"axis", axis}, {"dtype", DType::i64}, {"shape", shape}});
@@ -81,8 +80,8 @@ Value RelativePositions::bias(const Dim& queries, const Dim& keys) const {
   return transpose(of_each, {.permutation = {2, 0, 1}});
 }
 
-Value RelativePositions::bias_of(const Value& distance, std::int64_t limit) const {
-  const Value of_distance = by_distance(1 - limit, 2 * limit - 1);
+Value RelativeBias::bias_of(const Value& distance, std::int64_t limit) const {
+  const Value of_distance = by_distance(limit, 2 * limit);
   const Value of_each = gather(of_distance, distance + static_cast<double>(limit - 1));
   return unsqueeze(transpose(of_each, {.permutation = {0, 2, 1}}), 2);
 }

@@ -54,23 +54,23 @@ Value attend_in_step(const StepAttention& in, const Value& query, const Value& k
                      const Value& value, const Heads& heads);
 
 // Positions relative to the query, for one layer of attention.
-class RelativePositions {
+class RelativeBias {
  public:
   // `before`: queries attend to earlier keys only.
-  RelativePositions(Layer& layer, const RelativeOptions& options, std::int64_t heads, DType dtype,
-                    bool before);
+  RelativeBias(Layer& layer, const RelativePositions& options, std::int64_t heads, DType dtype,
+               bool before);
   // [heads, queries, keys].
   Value bias(const Dim& queries, const Dim& keys) const;
   // [n, heads, 1, m] of distances in (-limit, limit), i64 [n, m].
   Value bias_of(const Value& distance, std::int64_t limit) const;
 
  private:
-  // [2 * limit - 1, heads]: for distances from 1 - limit.
-  Value by_distance(const Dim& first, const Dim& count) const;
+  // [count, heads]: for `count` distances from 1 - `before`.
+  Value by_distance(const Dim& before, const Dim& count) const;
   Value bucket(const Value& distance) const;
 
   Layer& layer_;
-  RelativeOptions options_;
+  RelativePositions options_;
   std::int64_t heads_;
   DType dtype_;
   bool before_;

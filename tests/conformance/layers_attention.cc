@@ -77,28 +77,25 @@ void add_variants(std::vector<Case>& cases) {
   variant("grouped queries in blocks", {.key_heads = 2, .blockwise = true}, grouped + "False)");
   variant("in blocks", {.causal = true, .blockwise = true},
           "modules.grouped_attention(x[0], x[1:], 4, 4, True)");
-  variant("rotary positions", {.key_heads = 2, .rotary = nn::RotaryOptions{.base = 100}},
+  variant("rotary positions", {.key_heads = 2, .rotary = nn::Rotary{.base = 100}},
           grouped + "False, lambda y, n: modules.rotary(y, n, 100.0))");
-  variant("rotary positions of halves",
-          {.heads = 2,
-           .causal = true,
-           .blockwise = true,
-           .rotary = nn::RotaryOptions{.interleaved = false}},
-          "modules.grouped_attention(x[0], x[1:], 2, 2, True, lambda y, n: modules.rotary(y, n, "
-          "10000.0, False))");
+  variant(
+      "rotary positions of halves",
+      {.heads = 2, .causal = true, .blockwise = true, .rotary = nn::Rotary{.interleaved = false}},
+      "modules.grouped_attention(x[0], x[1:], 2, 2, True, lambda y, n: modules.rotary(y, n, "
+      "10000.0, False))");
   const std::string relative = "modules.grouped_attention(x[0], x[2:], 4, 4, ";
   variant("relative positions",
           {.relative =
-               nn::RelativeOptions{.buckets = 8, .max_distance = 4, .weight_init = nn::normal()}},
+               nn::RelativePositions{.buckets = 8, .max_distance = 4, .weight_init = nn::normal()}},
           relative + "False, None, modules.buckets_bias(x[1], 5, 5, 4, False))");
   variant("relative positions before",
-          {.causal = true, .relative = nn::RelativeOptions{.buckets = 5, .max_distance = 4}},
+          {.causal = true, .relative = nn::RelativePositions{.buckets = 5, .max_distance = 4}},
           relative + "True, None, modules.buckets_bias(x[1], 5, 5, 4, True))");
   for (const std::int64_t heads : {2, 4}) {
     const std::string n = std::to_string(heads);
     variant("linear positions of " + n,
-            {.heads = heads,
-             .relative = nn::RelativeOptions{.kind = nn::RelativeOptions::Kind::linear}},
+            {.heads = heads, .relative = nn::RelativePositions{.kind = nn::RelativeKind::linear}},
             "modules.grouped_attention(x[0], x[1:], " + n + ", " + n +
                 ", False, None, modules.linear_bias(" + n + ", 5, 5))");
   }
@@ -110,7 +107,7 @@ void add_variants(std::vector<Case>& cases) {
             x[0], x[0], x[0],
             {.heads = 6,
              .mask = positive(x[1]),
-             .relative = nn::RelativeOptions{.kind = nn::RelativeOptions::Kind::linear}});
+             .relative = nn::RelativePositions{.kind = nn::RelativeKind::linear}});
       },
       "modules.grouped_attention(x[0], x[2:], 6, 6, False, None, modules.linear_bias(6, 5, "
       "5).masked_fill(x[1] <= 0, -1e30))");

@@ -143,14 +143,14 @@ struct Variant {
   nn::AttentionOptions options;
 };
 const std::vector<Variant>& variants() {
-  using Kind = nn::RelativeOptions::Kind;
   static const std::vector<Variant> kVariants = {
       {"plain", {.heads = 3}},
       {"grouped", {.heads = 3, .key_heads = 1}},
-      {"rotary", {.heads = 3, .rotary = nn::RotaryOptions{}}},
-      {"rotary halves", {.heads = 1, .rotary = nn::RotaryOptions{.interleaved = false}}},
-      {"buckets", {.heads = 2, .relative = nn::RelativeOptions{.buckets = 4, .max_distance = 3}}},
-      {"linear", {.heads = 3, .relative = nn::RelativeOptions{.kind = Kind::linear}}}};
+      {"rotary", {.heads = 3, .rotary = nn::Rotary{}}},
+      {"rotary halves", {.heads = 1, .rotary = nn::Rotary{.interleaved = false}}},
+      {"buckets", {.heads = 2, .relative = nn::RelativePositions{.buckets = 4, .max_distance = 3}}},
+      {"linear",
+       {.heads = 3, .relative = nn::RelativePositions{.kind = nn::RelativeKind::linear}}}};
   return kVariants;
 }
 

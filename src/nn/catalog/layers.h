@@ -228,6 +228,18 @@ void fields(Visit& visit, TransformerOptions& o) {
   bool causal = o.block.causal.value_or(false);
   visit({"causal", "each step sees only itself and earlier steps"}, causal);
   o.block.causal = causal;
+  visit({"key_heads", "heads of keys and values, shared by heads of queries", kSize, false,
+         "`heads`"},
+        o.block.key_heads);
+  visit({"blockwise",
+         "never stores the scores of attention, for long sequences; without dropout "
+         "of attention weights"},
+        o.block.blockwise);
+  bool rotary = o.block.rotary.has_value(), relative = o.block.relative.has_value();
+  visit({"rotary", "rotates queries and keys by their positions"}, rotary);
+  visit({"relative", "adds a parameter for each distance of keys and queries"}, relative);
+  if (rotary) o.block.rotary.emplace();
+  if (relative) o.block.relative.emplace();
 }
 
 // What all recurrent layers have.

@@ -60,7 +60,9 @@ Sequence steps_of(Model& model, const Value& x, const TransformerEncoderOptions&
 
 Value with_positions(Model& model, const Value& x, const TransformerEncoderOptions& options,
                      const SourceLocation& where) {
-  if (options.positions == Positions::none) return x;
+  if (options.positions != Positions::sinusoidal && options.positions != Positions::learned) {
+    return x;
+  }
   if (options.positions == Positions::sinusoidal) return nn::add_sinusoidal_positions(x, where);
   const bool has_constant_steps = x.dim(1).is_constant();
   model.require(options.max_steps > 0 || has_constant_steps,
@@ -97,12 +99,20 @@ Value transformer_encoder(const Value& x, TransformerEncoderOptions options, Sou
   Sequence sequence = steps_of(model, x, options, where);
   sequence.steps = with_positions(model, sequence.steps, options, where);
   sequence.steps = nn::dropout(sequence.steps, {.rate = options.dropout}, where);
+  std::optional<nn::Rotary> rotary;
+  std::optional<nn::RelativePositions> relative;
+  if (options.positions == Positions::rotary) rotary.emplace();
+  if (options.positions == Positions::relative) relative.emplace();
   sequence.steps = nn::transformer_encoder(sequence.steps,
                                            {.layers = options.layers,
                                             .block = {.heads = options.heads,
+                                                      .key_heads = options.key_heads,
                                                       .feed_forward = options.feed_forward,
                                                       .activation = options.activation,
                                                       .dropout = options.dropout,
+                                                      .blockwise = options.blockwise,
+                                                      .rotary = rotary,
+                                                      .relative = relative,
                                                       .pre_norm = options.pre_norm,
                                                       .weight_init = options.weight_init,
                                                       .causal = options.causal,

@@ -111,6 +111,11 @@ void block_fields(Visit& visit, TransformerEncoderOptions& o) {
   visit(Field{"width", "of a step; 0: numbers stay as they are", kExtent}, o.width);
   visit(Field{"layers", "blocks", kBlocks}, o.layers);
   visit(Field{"heads", "of attention", kSize}, o.heads);
+  visit(
+      Field{"key_heads", "of keys and values, shared by heads of queries", kSize, false, "`heads`"},
+      o.key_heads);
+  visit(Field{"blockwise", "never stores the scores of attention, for long sequences"},
+        o.blockwise);
   visit(Field{"feed_forward", "units between the linear layers of a block", kSize, false,
               "4 times `width`"},
         o.feed_forward);
@@ -121,7 +126,9 @@ void block_fields(Visit& visit, TransformerEncoderOptions& o) {
   visit(Field{"positions", "how the order of steps is represented"}, o.positions,
         nn::Words<Positions>{{"none", Positions::none},
                              {"sinusoidal", Positions::sinusoidal},
-                             {"learned", Positions::learned}});
+                             {"learned", Positions::learned},
+                             {"rotary", Positions::rotary},
+                             {"relative", Positions::relative}});
   visit(Field{"pooling", "how steps become one row"}, o.pooling,
         nn::Words<Pooling>{{"mean", Pooling::mean}, {"first", Pooling::first}});
   class_fields(visit, o);
