@@ -12,6 +12,7 @@
 #include "trireme/data.h"
 #include "trireme/decoding.h"
 #include "trireme/error.h"
+#include "trireme/fft.h"
 #include "trireme/functions.h"
 #include "trireme/gradients.h"
 #include "trireme/host.h"

@@ -20,7 +20,7 @@ from cpp_types import Types
 # Python module: (headers, namespace in trireme, description)
 MODULES = {
     "ops": (["ops.h", "functions.h", "control.h", "nn.h", "gradients.h", "indexing.h", "linalg.h",
-             "numeric.h"], "",
+             "numeric.h", "fft.h"], "",
             "Functions of Values: ops, and functions composed of them."),
     "losses": (["loss.h", "structured.h"], "nn", "Losses of each example."),
     "nn": (["nn.h", "convolution.h", "recurrent.h", "attention.h"], "nn",
