@@ -21,6 +21,7 @@
 #include "trireme/inference.h"
 #include "trireme/inspect.h"
 #include "trireme/job.h"
+#include "trireme/lbfgs.h"
 #include "trireme/linalg.h"
 #include "trireme/metrics.h"
 #include "trireme/models.h"
