@@ -5,7 +5,7 @@ find_package(Threads REQUIRED)
 
 # What the inference library uses, and every room may: headers alone. They are the same for every
 # architecture, so a cross build takes the build machine's.
-foreach(header fmt/format.h nlohmann/json.hpp xxhash.h)
+foreach(header fmt/format.h kissfft/kissfft.hh nlohmann/json.hpp xxhash.h)
   string(MAKE_C_IDENTIFIER TRIREME_HEADER_${header} variable)
   find_path(${variable} ${header} REQUIRED)
   list(APPEND trireme_header_paths ${${variable}})

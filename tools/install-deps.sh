@@ -15,6 +15,7 @@ build=(
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libturbojpeg0-dev libpng-dev zlib1g-dev libzstd-dev libxxhash-dev
   libarchive-dev libpugixml-dev libyaml-cpp-dev libsentencepiece-dev libprotozero-dev
+  libkissfft-dev
   dataset-fashion-mnist
 )
 distributed=(libgrpc++-dev libssl-dev librocksdb-dev libgloo-dev libcpp-httplib-dev)

@@ -194,6 +194,35 @@ TRIREME_API Value adaptive_avg_pool1d(const Value& x, std::int64_t size,
 TRIREME_API Value adaptive_max_pool1d(const Value& x, std::int64_t size,
                                       SourceLocation where = SourceLocation::current());
 
+// --- Unpooling ----------------------------------------------------------------------------------
+
+// What max pooling returns with the positions of the maxima.
+struct PooledMaxima {
+  Value values;
+  // i64, of the shape of the values: the position of each maximum in its channel, row-major, such
+  // as row * width + column. Of equal elements the first; NaN counts as larger than all numbers.
+  Value indices;
+};
+// Max pooling of images, lines and volumes, with positions for max_unpool(). Only the values have a
+// gradient. A window that lies in the padding alone has no position: do not use its index.
+// Errors: usage, as for max_pool.
+TRIREME_API PooledMaxima max_pool_with_indices(const Value& x, PoolOptions options,
+                                               SourceLocation where = SourceLocation::current());
+TRIREME_API PooledMaxima max_pool1d_with_indices(const Value& x, Pool1dOptions options,
+                                                 SourceLocation where = SourceLocation::current());
+TRIREME_API PooledMaxima max_pool3d_with_indices(const Value& x, Pool3dOptions options,
+                                                 SourceLocation where = SourceLocation::current());
+// Images, lines and volumes of this size, [batch, channels, ...], that are zero except at the
+// positions `indices`, which have the elements of x: Zeiler and Fergus 2014. Where several elements
+// of x have one position, their mean. x is f32 or f64, and `indices`, i64 or i32, has its shape.
+// Errors: usage, for other shapes and dtypes; data, at run time, for an index out of range.
+TRIREME_API Value max_unpool(const Value& x, const Value& indices, Pair size,
+                             SourceLocation where = SourceLocation::current());
+TRIREME_API Value max_unpool1d(const Value& x, const Value& indices, std::int64_t size,
+                               SourceLocation where = SourceLocation::current());
+TRIREME_API Value max_unpool3d(const Value& x, const Value& indices, Triple size,
+                               SourceLocation where = SourceLocation::current());
+
 // --- Norms of windows ---------------------------------------------------------------------------
 
 struct LpPoolOptions {

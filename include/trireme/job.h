@@ -102,7 +102,7 @@ class TRIREME_API Job {
   // supported there, such as early stopping.
   std::vector<std::string> check_distributed() const;
   Optimizer optimizer();  // of [train]; its schedule counts steps of this process
-  bool averages() const;  // [train] has an average, which is tested and saved
+  bool averages() const;  // averages of the parameters, which are tested and saved
 
   const data::Batches& train_data();
   const data::Batches* validation_data();  // this and the next are null if the job names none

@@ -124,11 +124,17 @@ struct TRIREME_API Threshold {
   double limit = 0, value = 0;
   Value operator()(const Value& x, SourceLocation where = SourceLocation::current()) const;
 };
+// x where x > limit, else `value`.
+TRIREME_API Value threshold(const Value& x, double limit = 0, double value = 0,
+                            SourceLocation where = SourceLocation::current());
 // x * sigmoid(beta * x), which is silu for beta 1: Ramachandran et al. 2017.
 struct TRIREME_API Swish {
   double beta = 1;
   Value operator()(const Value& x, SourceLocation where = SourceLocation::current()) const;
 };
+// x * sigmoid(beta * x).
+TRIREME_API Value swish(const Value& x, double beta = 1,
+                        SourceLocation where = SourceLocation::current());
 // Gated linear unit: the first half of x along the axis, times the sigmoid of the second half. The
 // axis must have a constant even size, which is halved: Dauphin et al. 2016.
 struct TRIREME_API Glu {

@@ -4,6 +4,7 @@
 // (trireme/trainer.h) turns it into ops of the Program.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -44,16 +45,19 @@ struct TRIREME_API Schedule {
     cyclic,
     cosine_restarts,
     piecewise_constant,
-    sequential
+    sequential,
+    function
   };
   Kind kind = Kind::constant;
   double rate = 1e-3;      // at the start, or after the warm-up
   std::int64_t steps = 0;  // length of a stair, or steps until the end
   double factor = 1, last = 0, power = 1;
   std::vector<std::int64_t> milestones = {};
-  std::int64_t fall = 0;             // of cyclic
-  std::vector<double> rates = {};    // of piecewise_constant
-  std::vector<Schedule> parts = {};  // of sequential
+  std::int64_t fall = 0;                            // of cyclic
+  std::vector<double> rates = {};                   // of piecewise_constant
+  std::vector<Schedule> parts = {};                 // of sequential
+  std::function<Value(const Value&)> formula = {};  // of function
+  std::function<double(double)> on_host = {};       // the same, as it was recorded
   std::int64_t warmup_steps = 0;
   std::optional<Plateau> plateau = {};
 
@@ -97,6 +101,12 @@ struct TRIREME_API Schedule {
   // its step 0, and may have a warm-up.
   // Errors: usage, unless there is one part more than milestones, and for parts with a plateau.
   static Schedule sequential(std::vector<Schedule> parts, std::vector<std::int64_t> milestones);
+  // formula(step), a function that builds ops. The step is f64 and counts from 0; the result has
+  // its shape and a numeric dtype. The formula is called here, to record it, and once for each set
+  // of updates. It may use numbers, and functions that compute each element alone.
+  // Errors: usage, for other functions, a result of another shape, and a rate of step 0 that is
+  // negative or not finite.
+  static Schedule function(std::function<Value(const Value&)> formula);
   // Linear from rate / steps in step 0 to rate; then this Schedule from its step 0.
   Schedule warmup(std::int64_t steps) const;
   // This Schedule times a factor that the Trainer lowers. The factor and the other state are
@@ -126,7 +136,7 @@ struct Clip {
 // size of the table. SGD, Adagrad and FTRL give the same result as with a dense gradient. The
 // running means of the other optimizers do not decay for rows that are not looked up. Options that
 // need all rows in every step are refused for such a table: weight decay and penalties (except
-// FTRL's own), accumulation, averages, LAMB, LARS, Adafactor.
+// FTRL's own), accumulation, averages, LAMB, LARS, Adafactor, the schedule-free optimizers.
 
 // p -= rate * g: Robbins and Monro 1951.
 struct Sgd {
@@ -282,6 +292,54 @@ struct Adafactor {
   Clip clip = {};
 };
 
+// For matrices, momentum whose singular values become about 1: Jordan et al. 2024. m = momentum * m
+// + (1 - momentum) * g; u = m or, with nesterov, (1 - momentum) * g + momentum * m; u is divided by
+// max(|u|, 1e-7), where |.| is the L2 norm. Each iteration of Newton and Schulz's method computes
+// u = 3.4445 u - 4.775 (u u^T) u + 2.0315 (u u^T)^2 u. p is multiplied by 1 - rate * weight_decay;
+// p -= rate * scale * u. The matrix of a parameter of rank 2 or more has its last axis, the outputs
+// of a layer, as columns, and all others as rows. scale is sqrt(max(1, columns / rows)), or, with
+// match_rms_adamw, 0.2 * sqrt(max(rows, columns)), with which rates of AdamW fit: Liu et al. 2025.
+//
+// Parameters of rank below 2, those with a row-sparse gradient, and those whose names match a
+// pattern of adamw_parameters follow AdamW at learning_rate * adamw_factor. The authors recommend
+// that for embeddings and the last layer, too.
+struct Muon {
+  Schedule learning_rate = 2e-2;
+  double momentum = 0.95;  // in [0, 1)
+  bool nesterov = true;
+  int iterations = 5;
+  bool match_rms_adamw = false;
+  std::vector<std::string> adamw_parameters = {};  // * matches any characters: "embedding/*"
+  double adamw_factor = 0.015;
+  double beta1 = 0.9, beta2 = 0.95;  // of AdamW
+  double epsilon = 1e-8;             // of AdamW
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// Gradient descent whose parameters are averaged while it runs, so that it needs no schedule that
+// falls: Defazio et al. 2024. z and x start at p. In step t, z -= rate * g; x += c * (z - x);
+// p = (1 - momentum) * z + momentum * x. c is w_t / (w_1 + ... + w_t), where w is the square of the
+// largest rate so far: 1 / t for a constant rate. A warm-up helps. x is the parameter
+// "<name>.average": evaluate and save with Trainer::averaged(), as with UpdateOptions::average,
+// which cannot be combined with it. Statistics of batch_norm are those of p.
+struct ScheduleFreeSgd {
+  Schedule learning_rate = 1;
+  double momentum = 0.9;  // in [0, 1)
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// The same with v = beta2 * v + (1 - beta2) * g^2, beta1 for momentum, and
+// g / (sqrt(v / (1 - beta2^t)) + epsilon) + weight_decay * p for g.
+struct ScheduleFreeAdamW {
+  Schedule learning_rate = 2.5e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
 // d is the step of Adam at rate 1 plus weight_decay * p. p -= rate * d * |p| / |d|, where |.| is
 // the L2 norm of the whole parameter; the quotient is 1 if a norm is 0: You et al. 2020. The norms
 // cost one pass over the parameter before the update.
@@ -315,9 +373,12 @@ struct Ftrl {
   Clip clip = {};
 };
 
-using Optimizer =
-    std::variant<Sgd, Momentum, Adam, AdamW, Adagrad, DecayedAdagrad, Adadelta, RmsProp, Adamax,
-                 Lamb, Lion, Ftrl, NAdam, RAdam, Rprop, Lars, Adafactor>;
+using Optimizer = std::variant<Sgd, Momentum, Adam, AdamW, Adagrad, DecayedAdagrad, Adadelta,
+                               RmsProp, Adamax, Lamb, Lion, Ftrl, NAdam, RAdam, Rprop, Lars,
+                               Adafactor, Muon, ScheduleFreeSgd, ScheduleFreeAdamW>;
+
+// Whether the rule keeps averages of the parameters itself, in parameters "<name>.average".
+TRIREME_API bool keeps_averages(const Optimizer& optimizer);
 
 // Averages of the trained parameters, kept in parameters "<name>.average".
 struct TRIREME_API Average {

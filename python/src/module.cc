@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
   add_steps(m);
   add_data(m);
   add_session(m);
+  add_lbfgs(m);
   add_state(m);
   add_training(m);
   add_models(m);

@@ -16,6 +16,7 @@ void add_functions(nb::module_& m);
 void add_steps(nb::module_& m);
 void add_data(nb::module_& m);
 void add_session(nb::module_& m);
+void add_lbfgs(nb::module_& m);
 void add_state(nb::module_& m);
 void add_training(nb::module_& m);
 void add_models(nb::module_& m);

@@ -1,12 +1,12 @@
 """Optimizers, and what modifies their updates."""
 
-from trireme._core import Optimizer, Schedule
+from trireme._core import Lbfgs, LbfgsResult, Optimizer, Schedule
 from trireme._made import optim as _made
 from trireme._made.optim import *  # noqa: F403
 from trireme._made.records import Average, Clip, Plateau
 from trireme.errors import UsageError
 
-__all__ = ["Average", "Clip", "Optimizer", "Plateau", "Schedule", "by_name"]
+__all__ = ["Average", "Clip", "Lbfgs", "LbfgsResult", "Optimizer", "Plateau", "Schedule", "by_name"]
 __all__ += _made.__all__
 
 

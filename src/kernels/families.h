@@ -27,10 +27,13 @@
   KERNEL(assign_rows)                \
   KERNEL(check_finite)               \
   KERNEL(check_indices)              \
+  KERNEL(complex_fft)                \
   KERNEL(ctc)                        \
   KERNEL(ctc_gradient)               \
   KERNEL(cummax)                     \
   KERNEL(cumsum)                     \
+  KERNEL(inverse_real_fft)           \
+  KERNEL(real_fft)                   \
   KERNEL(rnn_schedule)               \
   KERNEL(row_splits)                 \
   KERNEL(scatter_add)                \

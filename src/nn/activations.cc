@@ -148,11 +148,15 @@ Value Threshold::operator()(const Value& x, SourceLocation where) const {
   const LocationScope at(x, "threshold", where);
   return trireme::where(x <= limit, value, x);
 }
+Value threshold(const Value& x, double limit, double value, SourceLocation where) {
+  return Threshold{limit, value}(x, where);
+}
 
 Value Swish::operator()(const Value& x, SourceLocation where) const {
   const LocationScope at(x, "swish", where);
   return x * trireme::sigmoid(x * beta);
 }
+Value swish(const Value& x, double beta, SourceLocation where) { return Swish{beta}(x, where); }
 
 Value log_sigmoid(const Value& x, SourceLocation where) {
   const LocationScope at(x, "log_sigmoid", where);

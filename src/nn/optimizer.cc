@@ -19,12 +19,16 @@ constexpr bool is_one_of = (std::is_same_v<Options, Others> || ...);
 
 // Whether the rule needs the number of the step.
 template <class Options>
-constexpr bool counts_steps =
-    is_one_of<Options, Adam, AdamW, Adamax, Lamb, NAdam, RAdam, Adafactor>;
+constexpr bool counts_steps = is_one_of<Options, Adam, AdamW, Adamax, Lamb, NAdam, RAdam, Adafactor,
+                                        Muon, ScheduleFreeSgd, ScheduleFreeAdamW>;
 
 // Whether the rule applies weight_decay itself instead of adding it to the gradient.
 template <class Options>
-constexpr bool has_decoupled_decay = is_one_of<Options, AdamW, Lamb, Lion, Lars, Adafactor>;
+constexpr bool has_decoupled_decay =
+    is_one_of<Options, AdamW, Lamb, Lion, Lars, Adafactor, Muon, ScheduleFreeAdamW>;
+
+template <class Options>
+constexpr bool is_schedule_free = is_one_of<Options, ScheduleFreeSgd, ScheduleFreeAdamW>;
 
 void require(bool holds, const char* what) {
   if (!holds) fail_usage(std::string("optimizer: ") + what);
@@ -58,6 +62,13 @@ void check(const Options& o) {
   }
   if constexpr (requires { o.momentum; }) {
     require(std::isfinite(o.momentum), "momentum must be a finite number");
+  }
+  if constexpr (is_one_of<Options, Muon, ScheduleFreeSgd>) {
+    require(in_range(o.momentum), "momentum must be in [0, 1)");
+  }
+  if constexpr (std::is_same_v<Options, Muon>) {
+    require(o.iterations >= 1, "Muon: there must be at least 1 iteration");
+    require(is_rate(o.adamw_factor), "Muon: adamw_factor must be a finite number, at least 0");
   }
   if constexpr (requires { o.initial; }) {
     require(o.initial >= 0, "the initial value of the squares must not be negative");
@@ -126,6 +137,8 @@ void check_sparse(const Options& options, const UpdateOptions& all, const Slot& 
   reject_if(is_one_of<Options, Lamb>, "LAMB's norm of the parameter", "use Adam instead; ");
   reject_if(is_one_of<Options, Lars>, "LARS's norm of the parameter", "use Momentum instead; ");
   reject_if(is_one_of<Options, Adafactor>, "Adafactor", "use Adam instead; ");
+  reject_if(is_schedule_free<Options>, "the average of a schedule-free optimizer",
+            "use Adam instead; ");
 }
 
 // A slot for rules that are applied elsewhere; p is empty if the gradient is row-sparse.
@@ -174,6 +187,8 @@ void apply_rule(const Rule& rule, ir::Program& program, const std::vector<Value>
   check(rule);
   require(!is_one_of<Rule, Rprop> || !options.adjustable_rate,
           "Rprop: the learning rate is the first step; it cannot be adjustable");
+  require(!is_schedule_free<Rule> || options.average.kind == Average::Kind::none,
+          "a schedule-free optimizer keeps averages itself; leave out UpdateOptions::average");
   const std::string layer = ir::layer_of_updates(options.name);
   ir::Location location{"", 0, layer};
   const ir::Builder::LocationGuard at(program.builder(), location);
@@ -262,3 +277,11 @@ void add_penalties(const Optimizer& optimizer, const UpdateOptions& options, con
 }
 
 }  // namespace trireme::nn
+
+namespace trireme {
+
+bool keeps_averages(const Optimizer& optimizer) {
+  return std::visit([]<class Rule>(const Rule&) { return nn::is_schedule_free<Rule>; }, optimizer);
+}
+
+}  // namespace trireme

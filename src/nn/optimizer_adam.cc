@@ -109,7 +109,7 @@ void update(const NAdam& options, const Updates& updates, const Slot& slot) {
     return (1.0 - pow(0.96, step * options.momentum_decay) * 0.5) * options.beta1;
   };
   const Value now = momentum_at(t), then = momentum_at(t + 1.0);
-  const Value product = updates.product("nadam_product", [&] { return now; });
+  const Value product = updates.shared("nadam_product", 1, [&](const Value& p) { return p * now; });
   const Operand of_m = updates.rate_over((1.0 - product * then) / then, slot);
   const Operand of_g = updates.rate_over((1.0 - product) / (1.0 - now), slot);
   const Value root = corrected_root(options, updates, next.next_v);

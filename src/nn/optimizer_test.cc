@@ -217,6 +217,128 @@ TEST(Optimizers, AdafactorKeepsRowsAndColumns) {
   }
 }
 
+// One update from parameters of 0.5 with the gradients of `g`.
+RefTensors after_one_update(const Optimizer& optimizer, const Shape& shape, const RefTensor& g) {
+  Program program;
+  const Value w = program.parameter("head/w", f64, shape);
+  apply_updates(optimizer, {w}, {program.input("g", f64, shape)});
+  RefTensors values = first_values(program);
+  std::fill(values["head/w"].data.begin(), values["head/w"].data.end(), 0.5);
+  ops::evaluate(program.ir(), {{"g", g}}, values, {});
+  return values;
+}
+
+TEST(Optimizers, MuonLeavesVectorsAndChosenMatricesToAdamW) {
+  const Muon muon{.learning_rate = 0.125, .adamw_factor = 0.25, .weight_decay = 0.3};
+  const AdamW adamw{.learning_rate = 0.03125, .beta2 = 0.95, .weight_decay = 0.3};
+  const RefTensor g = noise({6});
+  EXPECT_EQ(after_one_update(muon, {6}, g)["head/w"].data,
+            after_one_update(adamw, {6}, g)["head/w"].data);
+  Muon chosen = muon;
+  chosen.adamw_parameters = {"embedding/*", "head/*"};
+  const RefTensor matrix = noise({2, 3});
+  EXPECT_EQ(after_one_update(chosen, {2, 3}, matrix)["head/w"].data,
+            after_one_update(adamw, {2, 3}, matrix)["head/w"].data);
+  EXPECT_NE(after_one_update(muon, {2, 3}, matrix)["head/w"].data,
+            after_one_update(adamw, {2, 3}, matrix)["head/w"].data);
+}
+
+// After enough iterations u u^T is about the identity, of the smaller side of the matrix.
+TEST(Optimizers, MuonStepsAlongOrthogonalMatrices) {
+  for (const Shape& shape : {Shape{3, 5}, Shape{5, 3}, Shape{2, 2, 3}}) {
+    std::vector<std::int64_t> sizes;
+    for (const Dim& size : shape) sizes.push_back(size.constant());
+    const RefTensor g = noise(sizes, 5);
+    const RefTensor w = after_one_update(Muon{.learning_rate = 1}, shape, g)["head/w"];
+    const auto columns = static_cast<std::size_t>(sizes.back()), rows = g.data.size() / columns;
+    const double scale =
+        std::sqrt(std::max(1.0, static_cast<double>(columns) / static_cast<double>(rows)));
+    double squares = 0, product = 0;
+    for (std::size_t i = 0; i < g.data.size(); ++i) {
+      const double u = (0.5 - w.data[i]) / scale;
+      squares += u * u;
+      product += u * g.data[i];
+    }
+    const auto side = static_cast<double>(std::min(rows, columns));
+    EXPECT_GT(squares, 0.4 * side);  // singular values between 0.7 and 1.2
+    EXPECT_LT(squares, 1.5 * side);
+    EXPECT_GT(product, 0);
+  }
+  // No direction: no step.
+  EXPECT_EQ(after_one_update(Muon{}, {2, 3}, RefTensor({2, 3}))["head/w"].data,
+            std::vector<double>(6, 0.5));
+}
+
+TEST(Optimizers, ScheduleFreeKeepsTheMeanOfItsSteps) {
+  Program program;
+  const Value p = program.parameter("p", f64, {});
+  apply_updates(ScheduleFreeSgd{.learning_rate = 0.1, .momentum = 0.75}, {p},
+                {program.input("g", f64, {})});
+  RefTensors values = first_values(program);
+  values["p"].data = {2};
+  double z = 2, sum = 0;
+  for (int t = 1; t <= 5; ++t) {
+    ops::evaluate(program.ir(), {{"g", tensor({}, {std::sin(t)})}}, values, {});
+    z -= 0.1 * std::sin(t);
+    sum += z;
+    EXPECT_NEAR(values["p.average"].data[0], sum / t, 1e-14);
+    EXPECT_NEAR(values["p"].data[0], 0.25 * z + 0.75 * sum / t, 1e-14);
+  }
+  EXPECT_TRUE(keeps_averages(ScheduleFreeAdamW{}));
+  EXPECT_FALSE(keeps_averages(Adam{}));
+  // A rate of 0 takes no step and has no weight.
+  Program resting;
+  apply_updates(ScheduleFreeSgd{.learning_rate = Schedule::multi_step(0, {3}, 0.5)},
+                {resting.parameter("p", f64, {})}, {resting.input("g", f64, {})});
+  RefTensors rest = first_values(resting);
+  rest["p"].data = {2};
+  ops::evaluate(resting.ir(), {{"g", tensor({}, {1})}}, rest, {});
+  EXPECT_EQ(rest["p"].data[0], 2);
+}
+
+TEST(Optimizers, RefuseOptionsOfNewRules) {
+  const auto refused = [](const Optimizer& optimizer, const UpdateOptions& options = {}) {
+    Program program;
+    const Value p = program.parameter("p", f64, {2, 2}), g = program.input("g", f64, {2, 2});
+    EXPECT_THROW(apply_updates(optimizer, {p}, {g}, options), Error);
+  };
+  refused(Muon{.momentum = 1});
+  refused(Muon{.iterations = 0});
+  refused(Muon{.adamw_factor = -1});
+  refused(ScheduleFreeSgd{.momentum = -0.1});
+  refused(ScheduleFreeAdamW{.beta1 = 1});
+  refused(ScheduleFreeAdamW{}, {.average = Average::exponential()});
+}
+
+TEST(Schedules, OfAFunction) {
+  int calls = 0;
+  const Schedule schedule = Schedule::function([&](const Value& step) {
+    ++calls;
+    return trireme::where(step < 3.0, 0.5, exp(-step) + 1.0 / maximum(step, 1.0));
+  });
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(schedule.rate, 0.5);
+  EXPECT_EQ(schedule.at(2), 0.5);
+  EXPECT_NEAR(schedule.at(4), std::exp(-4.0) + 0.25, 1e-15);
+  EXPECT_EQ(calls, 1);
+  // Whole numbers and constants.
+  EXPECT_EQ(Schedule::function([](const Value& step) {
+              return cast(floor(step * 0.5), {.dtype = i64});
+            }).at(5),
+            2);
+  const auto refused = [](const std::function<Value(const Value&)>& formula) {
+    EXPECT_THROW(Schedule::function(formula), Error);
+  };
+  refused({});
+  refused([](const Value& step) { return step - 1.0; });
+  refused([](const Value& step) { return log(step); });
+  refused([](const Value&) { return Value(); });
+  refused([](const Value& step) { return reshape(step, {.shape = {1}}); });
+  refused([](const Value& step) { return step < 2.0; });
+  Program other;
+  refused([&](const Value&) { return other.input("rate", f64, {}); });
+}
+
 TEST(Schedules, AgreeInTheProgramAndOnTheHost) {
   const std::vector<Schedule> schedules = {
       Schedule(0.3),
@@ -229,6 +351,7 @@ TEST(Schedules, AgreeInTheProgramAndOnTheHost) {
       Schedule::cosine_restarts(0.3, 2, 2, 0.01, 0.5).warmup(1),
       Schedule::piecewise_constant({0.3, 0.1, 0.2}, {4, 4}).warmup(3),
       Schedule::sequential({0.3, Schedule::cosine(0.2, 4).warmup(2)}, {5}).warmup(2),
+      Schedule::function([](const Value& step) { return 0.3 / sqrt(step + 1.0); }).warmup(3),
   };
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     Program program;

@@ -141,9 +141,6 @@ std::int64_t padding_for_ceil(std::int64_t size, std::int64_t kernel, std::int64
   return first >= size + before ? after : first + kernel - size - before;
 }
 
-namespace {
-
-// Top, bottom, left, right. With ceil_mode the bottom and the right may be larger than `padding`.
 std::vector<std::int64_t> pool_padding(const Value& x, const PoolOptions& options,
                                        const Pair& stride) {
   const Pair size = size_of_image(x), kernel = options.kernel;
@@ -153,8 +150,6 @@ std::vector<std::int64_t> pool_padding(const Value& x, const PoolOptions& option
   sides[3] = padding_for_ceil(size.width, kernel.width, stride.width, sides[2], sides[3]);
   return sides;
 }
-
-}  // namespace
 
 Value max_pool(const Value& x, PoolOptions options, SourceLocation where) {
   const LocationScope at(x, "max_pool", where);

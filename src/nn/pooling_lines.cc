@@ -9,18 +9,6 @@
 namespace trireme::nn {
 namespace {
 
-// The same window on an image of height 1.
-PoolOptions image_options(const Pool1dOptions& options) {
-  PoolOptions image;
-  image.kernel = Pair(1, options.kernel);
-  image.stride = Pair(1, options.stride.value_or(options.kernel));
-  image.padding = Padding(0, 0, options.padding.before, options.padding.after);
-  image.padding.same = options.padding.same;
-  image.ceil_mode = options.ceil_mode;
-  image.count_include_pad = options.count_include_pad;
-  return image;
-}
-
 Value window_norms(const Value& x, const char* what, double power, const Pair& kernel,
                    const Pair& stride) {
   if (!is_arithmetic_float(x.dtype())) fail_layer(what, "the input must be f32 or f64", "", x);
@@ -39,6 +27,17 @@ Value window_norms(const Value& x, const char* what, double power, const Pair& k
 }
 
 }  // namespace
+
+PoolOptions image_options(const Pool1dOptions& options) {
+  PoolOptions image;
+  image.kernel = Pair(1, options.kernel);
+  image.stride = Pair(1, options.stride.value_or(options.kernel));
+  image.padding = Padding(0, 0, options.padding.before, options.padding.after);
+  image.padding.same = options.padding.same;
+  image.ceil_mode = options.ceil_mode;
+  image.count_include_pad = options.count_include_pad;
+  return image;
+}
 
 Value max_pool1d(const Value& x, Pool1dOptions options, SourceLocation where) {
   const LocationScope at(x, "max_pool1d", where);

@@ -1,10 +1,14 @@
 #include "trireme/recurrent.h"
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "nn/layer.h"
+#include "trireme/functions.h"
 #include "trireme/ops.h"
 #include "trireme/rnn.h"
+#include "trireme/sequence.h"
 
 namespace trireme::nn {
 namespace {
@@ -17,6 +21,7 @@ Value columns(const Value& x, std::int64_t part, std::int64_t width) {
 // One layer in one direction.
 struct Direction {
   bool reverse = false;
+  std::int64_t number = 0;        // of its states
   std::string torch_suffix = {};  // of the tensors in PyTorch: "_l0_reverse"
 };
 
@@ -46,19 +51,34 @@ struct GateWeights {
   }
 };
 
-using OneWay = std::function<Value(Layer& layer, const Value& x, const Direction& direction)>;
+// What one layer returns in one direction: its outputs and the final states, one for each kind.
+using OneWay = std::function<RnnResult(Layer& layer, const Value& x, const Direction& direction)>;
 
+// The sequences of x [n, steps, width], as rows.
+Value rows_of_dense(LocationScope& at, const Value& x) {
+  const Value zeros =
+      at.make("iota",
+              {{"axis", std::int64_t{0}}, {"dtype", DType::i64}, {"shape", Shape{x.dim(0)}}}) *
+      0;
+  const Value lengths = zeros + dim_size(x, {.axes = {1}, .dtype = DType::i64});
+  return sequence::group(reshape(x, {.shape = {x.dim(0) * x.dim(1), x.dim(2)}}), lengths);
+}
+
+// The layers of one call, from x to the outputs of the last one. `states` receives the final states
+// of each kind, in the order of PyTorch.
 Value stacked(const char* stem, const Value& input, const RecurrentOptions& options,
-              const SourceLocation& where, const OneWay& one_way) {
+              const SourceLocation& where, const OneWay& one_way,
+              std::vector<std::vector<Value>>& states) {
   Layer layer(input, stem, options.name, where);
-  layer.require(input.rank() == 2 && input.dim(1).is_constant(),
-                "x must be [rows, width] with a constant width",
+  const bool is_dense = input.rank() == 3;
+  layer.require((input.rank() == 2 || is_dense) && input.dim(-1).is_constant(),
+                "x must be [rows, width] or [n, steps, width] with a constant width",
                 "flatten the other dimensions of a row");
   layer.require(options.units > 0 && options.layers > 0, "units and layers must be above 0",
                 "set .units");
   layer.require(!(options.bidirectional && options.reverse),
                 "reverse has no meaning with both directions", "omit .reverse");
-  Value x = input;
+  Value x = is_dense ? rows_of_dense(layer, input) : input;
   for (int i = 0; i < options.layers; ++i) {
     if (i > 0 && options.dropout > 0) x = dropout(x, {.rate = options.dropout});
     const auto run = [&](bool reverse) {
@@ -66,11 +86,23 @@ Value stacked(const char* stem, const Value& input, const RecurrentOptions& opti
       layer.torch_module(name, "");
       Layer own(x, stem, name, where);
       const bool second = reverse && options.bidirectional;
-      return one_way(own, x, {reverse, "_l" + std::to_string(i) + (second ? "_reverse" : "")});
+      const std::int64_t number = options.bidirectional ? 2 * i + (second ? 1 : 0) : i;
+      const RnnResult result =
+          one_way(own, x, {reverse, number, "_l" + std::to_string(i) + (second ? "_reverse" : "")});
+      states.resize(result.states.size());
+      for (std::size_t kind = 0; kind < states.size(); ++kind) {
+        states[kind].push_back(result.states[kind]);
+      }
+      return result.outputs[0];
     };
-    x = options.bidirectional ? concat({run(false), run(true)}, {.axis = 1}) : run(options.reverse);
+    if (options.bidirectional) {
+      const Value forward = run(false), backward = run(true);
+      x = concat({forward, backward}, {.axis = 1});
+    } else {
+      x = run(options.reverse);
+    }
   }
-  return x;
+  return is_dense ? sequence::pad(x, input.dim(1)) : x;
 }
 
 struct GruWeights : GateWeights {
@@ -151,39 +183,126 @@ void require_cell(Layer& layer, const Value& x, const Value& h, std::int64_t sta
                 "set the width of its state to that number");
 }
 
-Value run_step(const Value& x, const Direction& direction,
-               const std::function<void(Step&, const Value&)>& body) {
-  return run_rnn([&](Step& step) { body(step, step.input(x)); }, {.reverse = direction.reverse})
-      .outputs[0];
+RnnResult run_step(const Value& x, const Direction& direction,
+                   const std::function<void(Step&, const Value&)>& body) {
+  return run_rnn([&](Step& step) { body(step, step.input(x)); }, {.reverse = direction.reverse});
+}
+
+// The first state of one layer in one direction: its part of `initial`, or zeros.
+StateOptions first_state(Layer& layer, const Value& initial, const RecurrentOptions& options,
+                         const Direction& direction, std::int64_t width, DType dtype) {
+  StateOptions state{.width = width, .dtype = dtype};
+  if (!initial) return state;
+  const std::int64_t count = options.layers * (options.bidirectional ? 2 : 1);
+  layer.require(initial.rank() == 3 && initial.dim(0) == Dim(count) &&
+                    initial.dim(2) == Dim(width) && initial.dtype() == dtype,
+                "the first states are " + initial.str() + ", but must be " +
+                    std::string(name_of(dtype)) + "[" + std::to_string(count) + ", n, " +
+                    std::to_string(width) + "]",
+                "one for each layer and direction");
+  const Dim& n = initial.dim(1);
+  const Value one = slice(
+      initial, {.starts = {direction.number, 0, 0}, .limits = {direction.number + 1, n, width}});
+  state.init = reshape(one, {.shape = {n, width}});
+  return state;
+}
+
+RecurrentResult simple_rnn_of(const Value& x, const RecurrentOptions& options, SourceLocation where,
+                              bool with_states) {
+  std::vector<std::vector<Value>> states;
+  const Value outputs = stacked(
+      "simple_rnn", x, options, where,
+      [&](Layer& layer, const Value& in, const Direction& direction) {
+        const GateWeights p(layer, in, options.units, 1, direction);
+        const StateOptions first =
+            first_state(layer, options.initial, options, direction, p.units, in.dtype());
+        return run_step(in, direction, [&](Step& step, const Value& now) {
+          const Value h = step.state(first);
+          const Value next = nn::tanh(matmul(now, p.weight) + p.bias + matmul(h, p.recurrent));
+          step.update(h, next);
+          step.output(next);
+        });
+      },
+      states);
+  return {outputs, with_states ? stack(states[0]) : Value()};
+}
+
+RecurrentResult gru_of(const Value& x, const RecurrentOptions& options, SourceLocation where,
+                       bool with_states) {
+  std::vector<std::vector<Value>> states;
+  const Value outputs = stacked(
+      "gru", x, options, where,
+      [&](Layer& layer, const Value& in, const Direction& direction) {
+        const GruWeights p(layer, in, options.units, direction);
+        const StateOptions first =
+            first_state(layer, options.initial, options, direction, p.units, in.dtype());
+        return run_step(in, direction, [&](Step& step, const Value& now) {
+          const Value h = step.state(first);
+          const Value next = p.next(now, h);
+          step.update(h, next);
+          step.output(next);
+        });
+      },
+      states);
+  return {outputs, with_states ? stack(states[0]) : Value()};
+}
+
+LstmResult lstm_of(const Value& x, const LstmOptions& options, SourceLocation where,
+                   bool with_states) {
+  const RecurrentOptions shape{.units = options.units,
+                               .layers = options.layers,
+                               .bidirectional = options.bidirectional,
+                               .reverse = options.reverse,
+                               .dropout = options.dropout,
+                               .name = options.name};
+  std::vector<std::vector<Value>> states;
+  const Value outputs = stacked(
+      "lstm", x, shape, where,
+      [&](Layer& layer, const Value& in, const Direction& direction) {
+        const LstmWeights p(layer, in, options, direction);
+        const StateOptions first_h =
+            first_state(layer, options.initial_h, shape, direction, p.state, in.dtype());
+        const StateOptions first_c =
+            first_state(layer, options.initial_c, shape, direction, p.units, in.dtype());
+        return run_step(in, direction, [&](Step& step, const Value& now) {
+          const LstmState before{step.state(first_h), step.state(first_c)};
+          const LstmState next = p.next(now, before);
+          step.update(before.h, next.h);
+          step.update(before.c, next.c);
+          step.output(next.h);
+        });
+      },
+      states);
+  if (!with_states) return {outputs, {}, {}};
+  return {outputs, stack(states[0]), stack(states[1])};
 }
 
 }  // namespace
 
 Value simple_rnn(const Value& x, const RecurrentOptions& options, SourceLocation where) {
-  return stacked("simple_rnn", x, options, where,
-                 [&](Layer& layer, const Value& in, const Direction& direction) {
-                   const GateWeights p(layer, in, options.units, 1, direction);
-                   return run_step(in, direction, [&](Step& step, const Value& now) {
-                     const Value h = step.state({.width = p.units, .dtype = in.dtype()});
-                     const Value next =
-                         nn::tanh(matmul(now, p.weight) + p.bias + matmul(h, p.recurrent));
-                     step.update(h, next);
-                     step.output(next);
-                   });
-                 });
+  return simple_rnn_of(x, options, where, false).outputs;
+}
+
+RecurrentResult simple_rnn_with_states(const Value& x, const RecurrentOptions& options,
+                                       SourceLocation where) {
+  return simple_rnn_of(x, options, where, true);
+}
+
+Value simple_rnn_cell(const Value& x, const Value& h, const CellOptions& options,
+                      SourceLocation where) {
+  Layer layer(x, "simple_rnn", options.name, where);
+  require_cell(layer, x, h, options.units);
+  const GateWeights p(layer, x, options.units, 1, {});
+  return nn::tanh(matmul(x, p.weight) + p.bias + matmul(h, p.recurrent));
 }
 
 Value gru(const Value& x, const RecurrentOptions& options, SourceLocation where) {
-  return stacked("gru", x, options, where,
-                 [&](Layer& layer, const Value& in, const Direction& direction) {
-                   const GruWeights p(layer, in, options.units, direction);
-                   return run_step(in, direction, [&](Step& step, const Value& now) {
-                     const Value h = step.state({.width = p.units, .dtype = in.dtype()});
-                     const Value next = p.next(now, h);
-                     step.update(h, next);
-                     step.output(next);
-                   });
-                 });
+  return gru_of(x, options, where, false).outputs;
+}
+
+RecurrentResult gru_with_states(const Value& x, const RecurrentOptions& options,
+                                SourceLocation where) {
+  return gru_of(x, options, where, true);
 }
 
 Value gru_cell(const Value& x, const Value& h, const CellOptions& options, SourceLocation where) {
@@ -193,24 +312,11 @@ Value gru_cell(const Value& x, const Value& h, const CellOptions& options, Sourc
 }
 
 Value lstm(const Value& x, const LstmOptions& options, SourceLocation where) {
-  const RecurrentOptions shape{.units = options.units,
-                               .layers = options.layers,
-                               .bidirectional = options.bidirectional,
-                               .reverse = options.reverse,
-                               .dropout = options.dropout,
-                               .name = options.name};
-  return stacked("lstm", x, shape, where,
-                 [&](Layer& layer, const Value& in, const Direction& direction) {
-                   const LstmWeights p(layer, in, options, direction);
-                   return run_step(in, direction, [&](Step& step, const Value& now) {
-                     const LstmState before{step.state({.width = p.state, .dtype = in.dtype()}),
-                                            step.state({.width = p.units, .dtype = in.dtype()})};
-                     const LstmState next = p.next(now, before);
-                     step.update(before.h, next.h);
-                     step.update(before.c, next.c);
-                     step.output(next.h);
-                   });
-                 });
+  return lstm_of(x, options, where, false).outputs;
+}
+
+LstmResult lstm_with_states(const Value& x, const LstmOptions& options, SourceLocation where) {
+  return lstm_of(x, options, where, true);
 }
 
 LstmState lstm_cell(const Value& x, const LstmState& state, const CellOptions& options,

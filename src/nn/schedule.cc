@@ -251,6 +251,7 @@ double Schedule::at(std::int64_t step) const {
       const std::size_t part = reached(milestones, step - warmup_steps);
       return parts[part].at(step - warmup_steps - (part == 0 ? 0 : milestones[part - 1]));
     }
+    case Kind::function: return on_host(s);
     case Kind::inverse_sqrt: return rate * std::min((s + 1) / n, std::sqrt(n / (s + 1)));
     case Kind::polynomial: return last + (rate - last) * std::pow(1 - std::min(s / n, 1.0), power);
   }
@@ -351,6 +352,7 @@ Value rate_at(const Schedule& schedule, const Value& step) {
     case Kind::cosine_restarts: result = cosine_restarts(schedule, s); break;
     case Kind::piecewise_constant: result = piecewise_constant(schedule, s); break;
     case Kind::sequential: result = sequential(schedule, s); break;
+    case Kind::function: result = as_rate(schedule.formula(s), s); break;
     case Kind::inverse_sqrt: result = minimum((s + 1.0) / n, sqrt(n / (s + 1.0))) * rate; break;
     case Kind::polynomial:
       result = pow(1.0 - minimum(s / n, 1.0), schedule.power) * (rate - last) + last;

@@ -8,6 +8,10 @@ namespace trireme::nn {
 // Returns the learning rate as a value of the Program, from the step, an f64 scalar.
 Value rate_at(const Schedule& schedule, const Value& step);
 
+// The rate that a function of the user returned for `step`, as f64. Error(usage) if it is no rate
+// of these steps.
+Value as_rate(const Value& rate, const Value& step);
+
 // The state of a plateau schedule, as counter_name() completes it. Each is an f64 scalar parameter.
 inline constexpr const char* kPlateauFactor = "plateau_factor";  // 1 at first
 inline constexpr const char* kPlateauBest = "plateau_best";      // NaN at first

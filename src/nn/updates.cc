@@ -95,11 +95,12 @@ Value Updates::state_of_shape(const Slot& slot, const char* suffix, const Shape&
                                       /*trainable=*/false, parameter.location));
 }
 
-Value Updates::product(const std::string& name, const std::function<Value()>& factor) const {
-  Value& result = products_[name];
+Value Updates::shared(const std::string& name, double initial,
+                      const std::function<Value(const Value& state)>& next) const {
+  Value& result = shared_[name];
   if (!result) {
-    const Value state = counter(name.c_str(), DType::f64, 1);
-    result = state * factor();
+    const Value state = counter(name.c_str(), DType::f64, initial);
+    result = next(state);
     set(state, result);
   }
   return result;

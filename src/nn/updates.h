@@ -47,9 +47,10 @@ class Updates {
   Value state(const Slot& slot, const char* suffix, double initial = 0) const;
   // The same with another shape, of all rows.
   Value state_of_shape(const Slot& slot, const char* suffix, const Shape& shape) const;
-  // Returns the product of factor() over all updates until this one, an f64 scalar. All parameters
-  // share it: the first call for a name creates the state and calls `factor`.
-  Value product(const std::string& name, const std::function<Value()>& factor) const;
+  // Returns next(state) of an f64 scalar state that starts at `initial` and becomes the result. All
+  // parameters share it: the first call for a name creates the state and calls `next`.
+  Value shared(const std::string& name, double initial,
+               const std::function<Value(const Value& state)>& next) const;
   // Replaces the gradient by the weighted mean of the gradients since the last update.
   void accumulate(Slot& slot) const;
 
@@ -75,7 +76,7 @@ class Updates {
   // f64 scalars: the weight of this step, and 1 / the weights since the last update, or 0 if these
   // are 0. Empty if all steps have one weight.
   Value weight_, share_;
-  mutable std::map<std::string, Value> products_;  // by name
+  mutable std::map<std::string, Value> shared_;  // by name
   Value number_, rate_;  // f64 scalars: powers of numbers near 1 need the precision
 };
 
@@ -109,8 +110,7 @@ void limit_gradients(const Optimizer& optimizer, const std::vector<Value>& param
 void add_penalties(const Optimizer& optimizer, const UpdateOptions& options, const Value& parameter,
                    Gradient& gradient);
 
-// The update rules that trireme/optimizer.h documents, in optimizer_sgd.cc, optimizer_adagrad.cc
-// and optimizer_adam.cc.
+// The update rules that trireme/optimizer.h documents, in the files optimizer_*.cc.
 void update(const Sgd& options, const Updates& updates, const Slot& slot);
 void update(const Momentum& options, const Updates& updates, const Slot& slot);
 void update(const Adagrad& options, const Updates& updates, const Slot& slot);
@@ -128,5 +128,8 @@ void update(const RAdam& options, const Updates& updates, const Slot& slot);
 void update(const Rprop& options, const Updates& updates, const Slot& slot);
 void update(const Lars& options, const Updates& updates, const Slot& slot);
 void update(const Adafactor& options, const Updates& updates, const Slot& slot);
+void update(const Muon& options, const Updates& updates, const Slot& slot);
+void update(const ScheduleFreeSgd& options, const Updates& updates, const Slot& slot);
+void update(const ScheduleFreeAdamW& options, const Updates& updates, const Slot& slot);
 
 }  // namespace trireme::nn

@@ -48,24 +48,6 @@ struct Window {
   std::vector<std::int64_t> kernel, stride, padding;
 };
 
-void require_volume(const Value& x, const char* what) {
-  if (!is_volume(x)) fail_layer(what, "the input is not a batch of volumes", kVolumeHint, x);
-}
-
-// Front, back, top, bottom, left, right. With ceil_mode the last of each pair may be larger.
-std::vector<std::int64_t> pool_padding(const Value& x, const Pool3dOptions& options,
-                                       const Triple& stride) {
-  std::vector<std::int64_t> sides =
-      padding_of(size_of_volume(x), options.padding, options.kernel, stride, 1);
-  if (!options.ceil_mode || options.padding.same) return sides;
-  const auto sizes = list(options.kernel), steps = list(stride);
-  for (std::size_t i = 0; i < 3; ++i) {
-    sides[2 * i + 1] = padding_for_ceil(x.dim(static_cast<int>(2 + i)).constant(), sizes[i],
-                                        steps[i], sides[2 * i], sides[2 * i + 1]);
-  }
-  return sides;
-}
-
 // Pools height and width first and then the depth, because windows are independent along their
 // axes. Channels are last, as for convolutions, so that the reshapes move no data.
 Value pooled(const Value& x, const Triple& kernel, const Triple& stride,
@@ -85,6 +67,23 @@ Value pooled(const Value& x, const Triple& kernel, const Triple& stride,
 }
 
 }  // namespace
+
+void require_volume(const Value& x, const char* what) {
+  if (!is_volume(x)) fail_layer(what, "the input is not a batch of volumes", kVolumeHint, x);
+}
+
+std::vector<std::int64_t> pool_padding(const Value& x, const Pool3dOptions& options,
+                                       const Triple& stride) {
+  std::vector<std::int64_t> sides =
+      padding_of(size_of_volume(x), options.padding, options.kernel, stride, 1);
+  if (!options.ceil_mode || options.padding.same) return sides;
+  const auto sizes = list(options.kernel), steps = list(stride);
+  for (std::size_t i = 0; i < 3; ++i) {
+    sides[2 * i + 1] = padding_for_ceil(x.dim(static_cast<int>(2 + i)).constant(), sizes[i],
+                                        steps[i], sides[2 * i], sides[2 * i + 1]);
+  }
+  return sides;
+}
 
 Padding3d::Padding3d(const char* word) : same(Padding(word).same) {}
 Padding3d::Padding3d(const std::string& word) : same(Padding(word).same) {}

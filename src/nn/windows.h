@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "nn/layer.h"
+#include "trireme/convolution.h"
 #include "trireme/nn.h"
 
 namespace trireme::nn {
@@ -43,6 +44,18 @@ void require_line(const Value& x, const char* what);  // Error(usage)
 extern const char* const kLineHint;
 Value as_image(const Value& line);
 Value as_line(const Value& image);
+
+// Error(usage) unless x is [batch, channels, depth, height, width], constant except the batch.
+void require_volume(const Value& x, const char* what);
+
+// The window of lines, on images of height 1.
+PoolOptions image_options(const Pool1dOptions& options);
+// Returns top, bottom, left, right of the padding of pooling, after front and back for volumes.
+// With ceil_mode the second of each pair may be larger.
+std::vector<std::int64_t> pool_padding(const Value& x, const PoolOptions& options,
+                                       const Pair& stride);
+std::vector<std::int64_t> pool_padding(const Value& x, const Pool3dOptions& options,
+                                       const Triple& stride);
 
 // Adaptive pooling along one axis of constant size to `to` bins. Precondition: both are at least 1
 // and at most 2^31.

@@ -34,6 +34,36 @@ TEST(Conv1d, HasTheExpectedLengthsAndWeights) {
   EXPECT_THROW(Padding1d("some"), Error);
 }
 
+TEST(Unpooling, PlacesMaximaAndRefusesOtherShapes) {
+  Program program;
+  const Value x = program.input("x", f64, {batch, 1, 3, 4});
+  // Of equal elements the first, and NaN as the largest, in windows that share a column.
+  const PooledMaxima y = max_pool_with_indices(x, {.kernel = {3, 2}, .stride = Pair(3, 1)});
+  EXPECT_EQ(y.indices.shape(), (Shape{batch, 1, 1, 3}));
+  RefTensors none;
+  const double nan = std::nan("");
+  const RefTensors inputs{{"x", tensor({1, 1, 3, 4}, {5, 1, 2, nan, 5, 7, 3, 4, 0, 7, 6, 9})}};
+  EXPECT_EQ(run(program, y.indices, inputs, none).data, (std::vector<double>{5, 5, 3}));
+  // Two windows have one maximum: once, not added.
+  const Value back = max_unpool(y.values, y.indices, {3, 4});
+  EXPECT_EQ(back.shape(), (Shape{batch, 1, 3, 4}));
+  const RefTensor placed = run(program, back, inputs, none);
+  EXPECT_EQ(placed.data[5], 7);
+  EXPECT_TRUE(std::isnan(placed.data[3]));
+  EXPECT_EQ(placed.data[11], 0);
+  EXPECT_THROW(run(program, max_unpool(y.values, y.indices, 2), inputs, none), Error);
+  EXPECT_THAT(refusal_here([&] { max_unpool(x, y.indices, {3, 4}); }),
+              HasSubstr("the shape that pooling returned"));
+  EXPECT_THAT(refusal_here([&] { max_unpool(y.indices, y.indices, {3, 4}); }),
+              HasSubstr("f32 or f64"));
+  EXPECT_THAT(refusal_here([&] { max_unpool(y.values, y.indices, {-1, 4}); }),
+              HasSubstr("negative"));
+  EXPECT_THAT(refusal_here([&] { max_pool1d_with_indices(x, {}); }),
+              HasSubstr("not a batch of lines"));
+  EXPECT_THAT(refusal_here([&] { max_pool3d_with_indices(x, {}); }),
+              HasSubstr("not a batch of volumes"));
+}
+
 TEST(ConvTranspose, HasTheExpectedSizesAndWeights) {
   Program program;
   const Value x = program.input("x", f32, {batch, 6, 5, 7});

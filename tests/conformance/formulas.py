@@ -85,6 +85,49 @@ def adafactor(p, g, t, state, rate, epsilon=1e-3, threshold=1.0, weight_decay=0.
     return p * (1 - rate * weight_decay) - alpha * u
 
 
+def muon(p, g, t, state, rate, momentum=0.95, nesterov=True, iterations=5, weight_decay=0.0,
+         match_rms_adamw=False):
+    """Jordan et al. 2024, "Muon: an optimizer for hidden layers in neural networks", for weights
+    [out, in], as torch.optim.Muon of PyTorch 2.9 has it."""
+    w, gradient = p.T, g.T
+    state["m"] = momentum * state.get("m", 0) + (1 - momentum) * gradient
+    u = (1 - momentum) * gradient + momentum * state["m"] if nesterov else state["m"]
+    x = u.T if u.shape[0] > u.shape[1] else u
+    x = x / max(np.linalg.norm(x), 1e-7)
+    for _ in range(iterations):
+        a = x @ x.T
+        x = 3.4445 * x + (-4.775 * a + 2.0315 * a @ a) @ x
+    x = x.T if u.shape[0] > u.shape[1] else x
+    rows, columns = w.shape
+    scale = 0.2 * max(rows, columns)**0.5 if match_rms_adamw else max(1, rows / columns)**0.5
+    return (w * (1 - rate * weight_decay) - rate * scale * x).T
+
+
+def schedule_free(y, g, t, state, rate, beta, weight_decay, warmup):
+    """Defazio et al. 2024, "The road less scheduled", as in the authors' code: the average x
+    is not stored, and y moves to z."""
+    rate = rate * min(1, t / warmup) if warmup else rate
+    state["rate"] = max(state.get("rate", 0), rate)
+    state["sum"] = state.get("sum", 0) + state["rate"]**2
+    share = state["rate"]**2 / state["sum"]
+    z = state.get("z", y)
+    g = g + weight_decay * y
+    y = y + share * (z - y) + rate * (beta * (1 - share) - 1) * g
+    state["z"] = z - rate * g
+    return y
+
+
+def schedule_free_sgd(p, g, t, state, rate, momentum=0.9, weight_decay=0.0, warmup=0):
+    return schedule_free(p, g, t, state, rate, momentum, weight_decay, warmup)
+
+
+def schedule_free_adamw(p, g, t, state, rate, beta1=0.9, beta2=0.999, epsilon=1e-8,
+                        weight_decay=0.0, warmup=0):
+    state["v"] = beta2 * state.get("v", 0) + (1 - beta2) * g**2
+    g = g / (np.sqrt(state["v"] / (1 - beta2**t)) + epsilon)
+    return schedule_free(p, g, t, state, rate, beta1, weight_decay, warmup)
+
+
 def lion(p, g, t, state, rate, beta1=0.9, beta2=0.99, weight_decay=0.0):
     """Chen et al. 2023, "Symbolic discovery of optimization algorithms", algorithm 2."""
     m = state.get("m", np.zeros_like(p))
@@ -130,6 +173,23 @@ def train_rows_with_torch(optimizer, tensors, steps):
         ((a * b - t) ** 2).mean().backward()
         optimizer.step()
     return w.detach()
+
+
+def lbfgs(tensors):
+    """The minimum of the mean cross entropy of x @ w and t plus the mean square of w that PyTorch's
+    L-BFGS finds, and the w there, times 1e5 and rounded. `tensors` are w, x and t."""
+    w, x, t = (tensor.detach().clone() for tensor in tensors)
+    w.requires_grad_()
+    optimizer = torch.optim.LBFGS([w], max_iter=200, tolerance_grad=1e-12, tolerance_change=1e-15,
+                                  line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = F.cross_entropy(x @ w, t) + (w**2).mean()
+        loss.backward()
+        return loss
+    optimizer.step(closure)
+    return torch.cat([closure().detach()[None], torch.round(w.detach().flatten() * 1e5)])
 
 
 def rates(schedule, steps):

@@ -406,6 +406,21 @@ void add_adaptive(std::vector<TrainingCase>& cases) {
   // A larger rate ends in a cycle around the minimum, where rounding errors grow.
   cases.push_back(training_case("adafactor", Adafactor{.learning_rate = 0.01, .weight_decay = 0.1},
                                 torch_formula("adafactor", "rate=0.01, weight_decay=0.1")));
+  cases.push_back(training_case("muon", Muon{.weight_decay = 0.1},
+                                torch_formula("muon", "rate=0.02, weight_decay=0.1")));
+  cases.push_back(training_case(
+      "muon without nesterov", Muon{.nesterov = false, .iterations = 3, .match_rms_adamw = true},
+      torch_formula("muon", "rate=0.02, nesterov=False, iterations=3, match_rms_adamw=True")));
+  cases.push_back(training_case("schedule-free sgd",
+                                ScheduleFreeSgd{.learning_rate = 0.3, .weight_decay = 0.1},
+                                torch_formula("schedule_free_sgd", "rate=0.3, weight_decay=0.1")));
+  cases.push_back(
+      training_case("schedule-free sgd with a schedule",
+                    ScheduleFreeSgd{.learning_rate = Schedule(0.3).warmup(20), .momentum = 0.5},
+                    torch_formula("schedule_free_sgd", "rate=0.3, momentum=0.5, warmup=20")));
+  cases.push_back(
+      training_case("schedule-free adamw", ScheduleFreeAdamW{.weight_decay = 0.1},
+                    torch_formula("schedule_free_adamw", "rate=2.5e-3, weight_decay=0.1")));
   cases.push_back(training_case("lion", Lion{.learning_rate = 0.01, .weight_decay = 0.1},
                                 torch_formula("lion", "rate=0.01, weight_decay=0.1")));
 }

@@ -42,5 +42,7 @@ std::vector<TrainingCase> sparse_training_cases();
 
 // The learning rates of the first steps of each schedule.
 std::vector<Case> schedule_cases();
+// The minima that methods outside of Programs find.
+std::vector<Case> minimization_cases();
 
 }  // namespace trireme::conformance

@@ -1,6 +1,7 @@
-// Functions composed of ops: trireme/indexing.h, numeric.h, shorthand.h and linalg.h.
+// Functions composed of ops: trireme/indexing.h, numeric.h, shorthand.h, linalg.h and fft.h.
 
 #include "layers.h"
+#include "trireme/fft.h"
 #include "trireme/indexing.h"
 #include "trireme/linalg.h"
 #include "trireme/numeric.h"
@@ -187,6 +188,53 @@ void add_linear_algebra(std::vector<Case>& cases) {
       "torch.linalg.cholesky((x[0] + x[0].mT) / 2 + 9 * torch.eye(3))"));
 }
 
+// `call` is a function of torch.fft; x[0] is complex where `from` is.
+void add_transform(std::vector<Case>& cases, const std::string& call, std::vector<Input> inputs,
+                   std::function<Value(const Value&)> build, bool from, bool to) {
+  const std::string x = from ? "torch.view_as_complex(x[0].contiguous())" : "x[0]";
+  const std::size_t bracket = call.find('(') + 1;
+  std::string text = "torch.fft." + call.substr(0, bracket) + x + call.substr(bracket);
+  if (to) text = "torch.view_as_real(" + text + ")";
+  cases.push_back(layer(call, std::move(inputs), [build](auto& v) { return build(v[0]); }, text));
+}
+
+void add_transforms(std::vector<Case>& cases) {
+  add_transform(
+      cases, "fft(, dim=0)", {{{6, 3, 2}}}, [](auto& x) { return fft(x, {.axis = 0}); }, true,
+      true);
+  add_transform(
+      cases, "fft(, n=4, norm='ortho')", {{{3, 6, 2}}},
+      [](auto& x) { return fft(x, {.n = 4, .norm = FftNorm::ortho}); }, true, true);
+  add_transform(
+      cases, "ifft(, n=9)", {{{3, 6, 2}}}, [](auto& x) { return ifft(x, {.n = 9}); }, true, true);
+  add_transform(
+      cases, "ifft(, norm='forward')", {{{3, 6, 2}}},
+      [](auto& x) { return ifft(x, {.norm = FftNorm::forward}); }, true, true);
+  add_transform(
+      cases, "rfft(, n=5, dim=-2, norm='forward')", {{{3, 6, 2}}},
+      [](auto& x) { return rfft(x, {.n = 5, .axis = -2, .norm = FftNorm::forward}); }, false, true);
+  add_transform(
+      cases, "rfft(, n=8)", {{{3, 6}}}, [](auto& x) { return rfft(x, {.n = 8}); }, false, true);
+  add_transform(
+      cases, "irfft(, norm='ortho')", {{{3, 6, 2}}},
+      [](auto& x) { return irfft(x, {.norm = FftNorm::ortho}); }, true, false);
+  add_transform(
+      cases, "irfft(, n=7, dim=0)", {{{3, 2, 2}}},
+      [](auto& x) { return irfft(x, {.n = 7, .axis = 0}); }, true, false);
+  add_transform(
+      cases, "fft2(, norm='ortho')", {{{2, 4, 5, 2}}},
+      [](auto& x) { return fft2(x, {.norm = FftNorm::ortho}); }, true, true);
+  add_transform(
+      cases, "ifft2(, s=(3, 6), dim=(0, 2))", {{{2, 4, 5, 2}}},
+      [](auto& x) { return ifft2(x, {.s = {3, 6}, .axes = {0, 2}}); }, true, true);
+  add_transform(
+      cases, "rfft2(, dim=(1, 0))", {{{5, 4, 3}}},
+      [](auto& x) { return rfft2(x, {.axes = {1, 0}}); }, false, true);
+  add_transform(
+      cases, "irfft2(, s=(4, 7))", {{{2, 4, 5, 2}}},
+      [](auto& x) { return irfft2(x, {.s = {4, 7}}); }, true, false);
+}
+
 }  // namespace
 
 void add_functions(std::vector<Case>& cases) {
@@ -196,6 +244,7 @@ void add_functions(std::vector<Case>& cases) {
   add_elementwise(cases);
   add_products(cases);
   add_linear_algebra(cases);
+  add_transforms(cases);
 }
 
 }  // namespace trireme::conformance

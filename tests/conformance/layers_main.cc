@@ -117,9 +117,11 @@ int run(bool with_torch, std::size_t every, const std::string& python) {
   const std::vector<Case> layers = layer_cases();
   for (std::size_t i = 0; i < layers.size(); i += every)
     rows.push_back(check_layer(layers[i], torch));
-  for (const Case& c : schedule_cases()) {
-    rows.push_back(check_layer(c, torch));
-    rows.back().trains = true;
+  for (const auto& cases : {schedule_cases, minimization_cases}) {
+    for (const Case& c : cases()) {
+      rows.push_back(check_layer(c, torch));
+      rows.back().trains = true;
+    }
   }
   for (const TrainingCase& c : training_cases()) rows.push_back(check_training(c, torch));
   for (const TrainingCase& c : sparse_training_cases()) rows.push_back(check_training(c, torch));

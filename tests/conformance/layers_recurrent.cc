@@ -2,6 +2,7 @@
 #include "ops/common.h"
 #include "trireme/ops.h"
 #include "trireme/recurrent.h"
+#include "trireme/shorthand.h"
 #include "trireme/structured.h"
 
 namespace trireme::conformance {
@@ -46,6 +47,55 @@ void add_structured(std::vector<Case>& cases) {
       "formulas.ctc_loss(x[0], [5, 6], x[1], [2, 3])"));
 }
 
+Value joined(const std::vector<Value>& values) {
+  std::vector<Value> flat;
+  for (const Value& value : values) flat.push_back(reshape(value, {-1}));
+  return concat(flat, 0);
+}
+
+// Cases of 3 sequences of 5 steps, with states before and after them.
+void add_dense_recurrent(std::vector<Case>& cases) {
+  const auto add_case = [&](const std::string& name, const std::vector<Input>& states,
+                            const Build& build, const std::string& torch) {
+    std::vector<Input> inputs = {{{3, 5, 4}, f32, -1, 1}};
+    inputs.insert(inputs.end(), states.begin(), states.end());
+    cases.push_back(layer(name, inputs, build, torch, -0.75, 0.75));
+    cases.back().tolerance = 2e-4;
+  };
+  add_case(
+      "dense simple_rnn with states, reverse", {{{1, 3, 2}}},
+      [](auto& x) {
+        const auto y =
+            nn::simple_rnn_with_states(x[0], {.units = 2, .reverse = true, .initial = x[1]});
+        return joined({flip(y.outputs, {.axes = {1}}), y.h});
+      },
+      "modules.dense_recurrent('RNN', x[0].flip(1), x[1:2], x[2:], 2)");
+  add_case(
+      "dense gru with states, both ways, 2 layers", {{{4, 3, 2}}},
+      [](auto& x) {
+        const auto y = nn::gru_with_states(
+            x[0], {.units = 2, .layers = 2, .bidirectional = true, .initial = x[1]});
+        return joined({y.outputs, y.h});
+      },
+      "modules.dense_recurrent('GRU', x[0], x[1:2], x[2:], 2, 2, 2)");
+  add_case(
+      "dense lstm with states, 2 layers, projection", {{{2, 3, 2}}, {{2, 3, 3}}},
+      [](auto& x) {
+        const auto y = nn::lstm_with_states(x[0], {.units = 3,
+                                                   .layers = 2,
+                                                   .projection = 2,
+                                                   .forget_bias = 0,
+                                                   .initial_h = x[1],
+                                                   .initial_c = x[2]});
+        return joined({y.outputs, y.h, y.c});
+      },
+      "modules.dense_recurrent('LSTM', x[0], x[1:3], x[3:], 3, 2, 1, 2)");
+  cases.push_back(layer(
+      "simple_rnn_cell", {{{3, 4}}, {{3, 2}}},
+      [](auto& x) { return nn::simple_rnn_cell(x[0], x[1], {.units = 2}); },
+      "modules.simple_cell(x[0], x[1], x[2:])", -0.75, 0.75));
+}
+
 }  // namespace
 
 void add_recurrent(std::vector<Case>& cases) {
@@ -78,6 +128,7 @@ void add_recurrent(std::vector<Case>& cases) {
       cases, "lstm with peepholes",
       [](const Value& x) { return nn::lstm(x, {.units = 3, .peepholes = true}); },
       "modules.peephole_lstm(x[0], [5, 6], x[1:], 3, 1.0)");
+  add_dense_recurrent(cases);
   add_structured(cases);
 }
 

@@ -1,6 +1,7 @@
 #include "layers.h"
 #include "trireme/convolution.h"
 #include "trireme/ops.h"
+#include "trireme/shorthand.h"
 
 namespace trireme::conformance {
 namespace {
@@ -193,6 +194,63 @@ void add_volume_pools(std::vector<Case>& cases) {
   }
 }
 
+// One vector of the unpooled maxima and of the positions of the maxima.
+Value unpooled_and_places(const Value& unpooled, const Value& places) {
+  return concat({reshape(unpooled, {-1}), reshape(cast(places, unpooled.dtype()), {-1})}, 0);
+}
+
+// `sizes` are the arguments of PyTorch's functions of `rank` axes, and `size` the unpooled size.
+std::string torch_unpooling(const std::string& rank, const std::string& sizes,
+                            const std::string& size) {
+  return "(lambda v, i: torch.cat([F.max_unpool" + rank + "(v, i, " + sizes +
+         ", output_size=" + size + ").flatten(), i.flatten()]))(*F.max_pool" + rank + "(x[0], " +
+         sizes + ", return_indices=True))";
+}
+
+void add_unpooling(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "max_unpool", {{{2, 3, 7, 8}}},
+      [](auto& x) {
+        const auto y = nn::max_pool_with_indices(
+            x[0], {.kernel = {3, 2}, .stride = nn::Pair(3, 2), .padding = {1, 0}});
+        return unpooled_and_places(nn::max_unpool(y.values, y.indices, {7, 8}), y.indices);
+      },
+      torch_unpooling("2d", "(3, 2), (3, 2), (1, 0)", "(7, 8)")));
+  cases.push_back(layer(
+      "max_unpool1d", {{{2, 3, 11}}},
+      [](auto& x) {
+        const auto y = nn::max_pool1d_with_indices(x[0], {.kernel = 2, .stride = 3});
+        return unpooled_and_places(nn::max_unpool1d(y.values, y.indices, 11), y.indices);
+      },
+      torch_unpooling("1d", "2, 3, 0", "(11,)")));
+  cases.push_back(layer(
+      "max_unpool3d", {{{2, 2, 4, 5, 6}}},
+      [](auto& x) {
+        const auto y = nn::max_pool3d_with_indices(
+            x[0], {.kernel = {2, 3, 2}, .stride = nn::Triple(2, 3, 2), .padding = {0, 1, 0}});
+        return unpooled_and_places(nn::max_unpool3d(y.values, y.indices, {4, 5, 6}), y.indices);
+      },
+      torch_unpooling("3d", "(2, 3, 2), (2, 3, 2), (0, 1, 0)", "(4, 5, 6)")));
+  // Windows that share elements.
+  cases.push_back(layer(
+      "max_pool_with_indices", {{{2, 3, 7, 8}}},
+      [](auto& x) {
+        const auto y = nn::max_pool_with_indices(
+            x[0], {.kernel = 3, .stride = 2, .padding = 1, .ceil_mode = true});
+        return unpooled_and_places(y.values, y.indices);
+      },
+      "(lambda v, i: torch.cat([v.flatten(), i.flatten()]))"
+      "(*F.max_pool2d(x[0], 3, 2, 1, ceil_mode=True, return_indices=True))"));
+  cases.push_back(layer(
+      "max_pool3d_with_indices", {{{2, 2, 4, 5, 6}}},
+      [](auto& x) {
+        const auto y = nn::max_pool3d_with_indices(x[0], {.kernel = 3, .stride = 2, .padding = 1});
+        return unpooled_and_places(y.values, y.indices);
+      },
+      "(lambda v, i: torch.cat([v.flatten(), i.flatten()]))"
+      "(*F.max_pool3d(x[0], 3, 2, 1, return_indices=True))"));
+}
+
 // Of positive numbers for odd powers, where PyTorch adds up x^p and not |x|^p.
 void add_norm_pools(std::vector<Case>& cases) {
   cases.push_back(layer(
@@ -324,6 +382,7 @@ void add_windows(std::vector<Case>& cases) {
   add_line_pools(cases);
   add_volume_pools(cases);
   add_norm_pools(cases);
+  add_unpooling(cases);
   add_transposed_volumes(cases);
   add_folds(cases);
 }

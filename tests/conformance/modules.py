@@ -199,6 +199,28 @@ def recurrent(kind, x, lengths, p, units, layers=1, ways=1, projection=0):
     return torch.cat(rows)
 
 
+def dense_recurrent(kind, x, states, p, units, layers=1, ways=1, projection=0):
+    """The outputs and the final states of PyTorch's function for x [n, steps, width], flat."""
+    weights, p = [], list(p)
+    for _ in range(layers * ways):
+        weight, hidden, bias = p.pop(0), p.pop(0), p.pop(0)
+        hidden_bias = torch.zeros_like(bias)
+        if kind == "GRU":
+            hidden_bias = torch.cat([hidden_bias[:2 * units], p.pop(0)])
+        weights += [weight.T, hidden.T, bias, hidden_bias]
+        if projection:
+            weights.append(p.pop(0).T)
+    function = {"RNN": torch.rnn_tanh, "GRU": torch.gru, "LSTM": torch.lstm}[kind]
+    first = tuple(states) if kind == "LSTM" else states[0]
+    results = function(x, first, weights, True, layers, 0.0, False, ways == 2, True)
+    return torch.cat([result.flatten() for result in results])
+
+
+def simple_cell(x, h, p):
+    weight, hidden, bias = p
+    return torch.rnn_tanh_cell(x, h, weight.T, hidden.T, bias, torch.zeros_like(bias))
+
+
 def peephole_lstm(x, lengths, p, units, forget_bias):
     """The formula of an LSTM whose gates see the cell state."""
     weight, hidden, bias, peepholes = p

@@ -20,7 +20,7 @@ from cpp_types import Types
 # Python module: (headers, namespace in trireme, description)
 MODULES = {
     "ops": (["ops.h", "functions.h", "control.h", "nn.h", "gradients.h", "indexing.h", "linalg.h",
-             "numeric.h"], "",
+             "numeric.h", "fft.h"], "",
             "Functions of Values: ops, and functions composed of them."),
     "losses": (["loss.h", "structured.h"], "nn", "Losses of each example."),
     "nn": (["nn.h", "convolution.h", "recurrent.h", "attention.h"], "nn",
@@ -34,9 +34,9 @@ MODULES = {
     "schedules": (["optimizer.h"], "Schedule", "Learning rates as functions of the step."),
 }
 HEADERS = sorted({header for names, _, _ in MODULES.values() for header in names})
-# Of these Python has another form.
+# Of these Python has another form, or it does not need them.
 SKIPPED = {"nn::find_activation", "nn::activation_names", "nn::apply_updates", "assign",
-           "assign_rows", "constant"}
+           "assign_rows", "constant", "keeps_averages"}
 # Classes of settings that no function takes as an argument of its own.
 RECORDS = ["Average", "Plateau"]
 

@@ -76,6 +76,17 @@ void fields(Visit& visit, ConvTranspose2dOptions& o) {
   visit({"output_padding", "zeros below and right of the result", kExtent}, o.output_padding);
 }
 
+template <class Visit>
+void fields(Visit& visit, Conv3dOptions& o) {
+  convolution_fields(visit, o);
+}
+template <class Visit>
+void fields(Visit& visit, ConvTranspose3dOptions& o) {
+  convolution_fields(visit, o);
+  visit({"output_padding", "zeros behind, below and right of the result", kExtent},
+        o.output_padding);
+}
+
 // PoolOptions without what only avg_pool has.
 struct MaxPoolOptions : PoolOptions {};
 template <class Visit>
@@ -105,6 +116,22 @@ struct AvgPool1dOptions : MaxPool1dOptions {};
 template <class Visit>
 void fields(Visit& visit, AvgPool1dOptions& o) {
   fields(visit, static_cast<MaxPool1dOptions&>(o));
+  visit({"count_include_pad", "padding counts as elements"}, o.count_include_pad);
+}
+
+// The same of volumes.
+struct MaxPool3dOptions : Pool3dOptions {};
+template <class Visit>
+void fields(Visit& visit, MaxPool3dOptions& o) {
+  visit({"kernel", "size of the window", kSize}, o.kernel);
+  visit({"stride", "step of the window", kSize, false, "`kernel`"}, o.stride);
+  visit({"padding", "border around the input", kExtent}, o.padding);
+  visit({"ceil_mode", "a last window that only begins inside the input"}, o.ceil_mode);
+}
+struct AvgPool3dOptions : MaxPool3dOptions {};
+template <class Visit>
+void fields(Visit& visit, AvgPool3dOptions& o) {
+  fields(visit, static_cast<MaxPool3dOptions&>(o));
   visit({"count_include_pad", "padding counts as elements"}, o.count_include_pad);
 }
 
@@ -138,6 +165,28 @@ struct AdaptivePoolOptions {
 template <class Visit>
 void fields(Visit& visit, AdaptivePoolOptions& o) {
   visit({"size", "size of the result", kSize}, o.size);
+}
+
+struct AdaptivePool3dOptions {
+  Triple size = 1;
+};
+template <class Visit>
+void fields(Visit& visit, AdaptivePool3dOptions& o) {
+  visit({"size", "size of the result", kSize}, o.size);
+}
+
+template <class Visit>
+void fields(Visit& visit, Glu& o) {
+  visit({"axis", "axis that is halved", kAxis}, o.axis);
+}
+template <class Visit>
+void fields(Visit& visit, Swish& o) {
+  visit({"beta", "factor of the input of the sigmoid"}, o.beta);
+}
+template <class Visit>
+void fields(Visit& visit, Threshold& o) {
+  visit({"limit", "elements above it stay"}, o.limit);
+  visit({"value", "replaces the others"}, o.value);
 }
 
 struct MeanOptions {
@@ -293,6 +342,30 @@ void fields(Visit& visit, SequenceTopKOptions& o) {
 
 // Calls visit(Entry, options, apply) for every layer, where apply(x, options) returns the result.
 template <class Visit>
+void for_each_volume_layer(Visit&& visit) {
+  visit({"conv3d", "Convolution of volumes `[channels, depth, height, width]`"}, Conv3dOptions{},
+        [](const Value& x, const Conv3dOptions& o) { return conv3d(x, o); });
+  visit({"conv_transpose3d", "Transposed convolution of volumes"}, ConvTranspose3dOptions{},
+        [](const Value& x, const ConvTranspose3dOptions& o) { return conv_transpose3d(x, o); });
+  visit({"max_pool3d", "Maxima of windows of volumes"}, MaxPool3dOptions{},
+        [](const Value& x, const MaxPool3dOptions& o) { return max_pool3d(x, o); });
+  visit({"avg_pool3d", "Means of windows of volumes"}, AvgPool3dOptions{},
+        [](const Value& x, const AvgPool3dOptions& o) { return avg_pool3d(x, o); });
+  visit({"global_avg_pool3d", "Mean of each channel of volumes"}, NoOptions{},
+        [](const Value& x, NoOptions) { return global_avg_pool3d(x); });
+  visit({"global_max_pool3d", "Maximum of each channel of volumes"}, NoOptions{},
+        [](const Value& x, NoOptions) { return global_max_pool3d(x); });
+  visit({"adaptive_avg_pool3d", "Means of windows of volumes, as many as `size` says"},
+        AdaptivePool3dOptions{}, [](const Value& x, const AdaptivePool3dOptions& o) {
+          return adaptive_avg_pool3d(x, o.size);
+        });
+  visit({"adaptive_max_pool3d", "Maxima of windows of volumes, as many as `size` says"},
+        AdaptivePool3dOptions{}, [](const Value& x, const AdaptivePool3dOptions& o) {
+          return adaptive_max_pool3d(x, o.size);
+        });
+}
+
+template <class Visit>
 void for_each_dense_layer(Visit&& visit) {
   visit({"linear", "Product with a weight matrix; pictures are flattened first"}, LinearOptions{},
         [](const Value& x, const LinearOptions& o) {
@@ -419,8 +492,16 @@ void for_each_sequence_layer(Visit&& visit) {
 template <class Visit>
 void for_each_layer(Visit&& visit) {
   for_each_dense_layer(visit);
+  for_each_volume_layer(visit);
   for_each_sequence_layer(visit);
+  visit({"glu", "Gated linear unit: the first half times the sigmoid of the second"}, Glu{},
+        [](const Value& x, const Glu& o) { return o(x); });
+  visit({"swish", "Times the sigmoid of `beta` times the input"}, Swish{},
+        [](const Value& x, const Swish& o) { return o(x); });
+  visit({"threshold", "Replaces elements that are not above a limit"}, Threshold{},
+        [](const Value& x, const Threshold& o) { return o(x); });
   for (const std::string& name : activation_names()) {
+    if (name == "threshold") continue;  // has options
     visit({name.c_str(), "Activation"}, NoOptions{}, [name](const Value& x, NoOptions) {
       return find_activation(name)(x, SourceLocation::current());
     });

@@ -46,6 +46,22 @@ void fields(Visit& visit, CrossEntropyOptions& o) {
         reduction_words());
 }
 template <class Visit>
+void fields(Visit& visit, NllOptions& o) {
+  visit({"class_weights", "a weight of each class, such as `[1, 5]`", kNotNegative},
+        o.class_weights);
+  visit({"reduction", "how the losses of examples become one number"}, o.reduction,
+        reduction_words());
+}
+template <class Visit>
+void fields(Visit& visit, MultiLabelMarginOptions& o) {
+  visit({"margin", "distance of the scores that is enough"}, o.margin);
+}
+template <class Visit>
+void fields(Visit& visit, MultiLabelSoftMarginOptions& o) {
+  visit({"class_weights", "a weight of each label, such as `[1, 5]`", kNotNegative},
+        o.class_weights);
+}
+template <class Visit>
 void fields(Visit& visit, BinaryCrossEntropyOptions& o) {
   visit({"pos_weight", "weight of targets 1; above 1 if they are rare", kNotNegative},
         o.pos_weight);
@@ -109,6 +125,10 @@ void for_each_loss(Visit&& visit) {
         [](const Value& x, const Value& t, const FocalCrossEntropyOptions& o) {
           return focal_cross_entropy(x, t, o);
         });
+  visit({"nll", "probabilities of classes; the network ends in their logarithms", Task::classes,
+         Output::exponential},
+        NllOptions{.reduction = Reduction::mean},
+        [](const Value& x, const Value& t, const NllOptions& o) { return nll(x, t, o); });
   visit({"multi_class_hinge", "softmax of the scores", Task::classes, Output::softmax},
         MultiClassHingeOptions{},
         [](const Value& x, const Value& t, const MultiClassHingeOptions& o) {
@@ -123,6 +143,16 @@ void for_each_loss(Visit&& visit) {
         });
   visit({"focal", "probability of 1", Task::binary, Output::sigmoid}, FocalOptions{},
         [](const Value& x, const Value& t, const FocalOptions& o) { return focal(x, t, o); });
+  visit({"multi_label_margin", "score of each label", Task::binary, Output::itself},
+        MultiLabelMarginOptions{},
+        [](const Value& x, const Value& t, const MultiLabelMarginOptions& o) {
+          return multi_label_margin(x, t, o);
+        });
+  visit({"multi_label_soft_margin", "probability of each label", Task::binary, Output::sigmoid},
+        MultiLabelSoftMarginOptions{},
+        [](const Value& x, const Value& t, const MultiLabelSoftMarginOptions& o) {
+          return multi_label_soft_margin(x, t, o);
+        });
   visit({"dice", "probability of 1", Task::binary, Output::sigmoid}, DiceOptions{},
         [](const Value& x, const Value& t, const DiceOptions& o) {
           return dice(trireme::sigmoid(x), t, o);

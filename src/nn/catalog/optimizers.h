@@ -69,6 +69,15 @@ void optimizer_fields(Visit& visit, Options& o) {
   if constexpr (requires { o.threshold; }) {
     visit({"threshold", "limit of the root mean square of a change", nn::kPositive}, o.threshold);
   }
+  if constexpr (requires { o.adamw_factor; }) {
+    visit({"iterations", "of Newton and Schulz's method in each step", {.min = 1}}, o.iterations);
+    visit({"match_rms_adamw", "scales steps such that rates of AdamW fit"}, o.match_rms_adamw);
+    visit({"adamw_parameters", "names of matrices that follow AdamW; * stands for any characters"},
+          o.adamw_parameters);
+    visit(
+        {"adamw_factor", "of the learning rate of parameters that follow AdamW", nn::kNotNegative},
+        o.adamw_factor);
+  }
   if constexpr (requires { o.weight_decay; }) {
     visit({"weight_decay", "pulls weights towards 0", nn::kNotNegative}, o.weight_decay);
   }
@@ -94,6 +103,11 @@ void for_each_optimizer(Visit&& visit) {
         Rprop{});
   visit({"lars", "Momentum with a rate for each parameter, for large batches"}, Lars{});
   visit({"adafactor", "Adam with little memory, for large matrices"}, Adafactor{});
+  visit({"muon", "Momentum with singular values of about 1, for matrices"}, Muon{});
+  visit({"schedule_free_sgd", "Gradient descent that averages instead of lowering its rate"},
+        ScheduleFreeSgd{});
+  visit({"schedule_free_adamw", "AdamW that averages instead of lowering its rate"},
+        ScheduleFreeAdamW{});
   visit({"ftrl", "FTRL-Proximal, for sparse linear models"}, Ftrl{});
 }
 

@@ -131,6 +131,13 @@ void FieldReader::operator()(const nn::Field& field, nn::Pair& value) {
   }
 }
 
+void FieldReader::operator()(const nn::Field& field, nn::Triple& value) {
+  if (const Node* node = table_.node(field.name)) {
+    const std::vector<std::int64_t> sizes = list(field, *node, 3);
+    value = {sizes[0], sizes[1], sizes[2]};
+  }
+}
+
 namespace {
 
 bool is_word(const Node& node) {
@@ -163,6 +170,17 @@ void FieldReader::operator()(const nn::Field& field, nn::Padding1d& value) {
   } else {
     const std::vector<std::int64_t> sides = list(field, *node, 2);
     value = nn::Padding1d(sides[0], sides[1]);
+  }
+}
+
+void FieldReader::operator()(const nn::Field& field, nn::Padding3d& value) {
+  const Node* node = table_.node(field.name);
+  if (node == nullptr) return;
+  if (is_word(*node)) {
+    value = nn::Padding3d(node->text);
+  } else {
+    const std::vector<std::int64_t> sides = list(field, *node, 3);
+    value.sides = {sides[0], sides[1], sides[2]};
   }
 }
 

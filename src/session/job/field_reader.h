@@ -30,6 +30,8 @@ class FieldReader {
   void operator()(const nn::Field& field, nn::Pair& value);                  // one number or two
   void operator()(const nn::Field& field, nn::Padding& value);    // one, two, four, or a word
   void operator()(const nn::Field& field, nn::Padding1d& value);  // one, two, or a word
+  void operator()(const nn::Field& field, nn::Triple& value);     // one number or three
+  void operator()(const nn::Field& field, nn::Padding3d& value);  // one, three, or a word
   void operator()(const nn::Field& field, nn::Activation& value);
   void operator()(const nn::Field& field, std::optional<Initializer>& value);  // a word
   void operator()(const nn::Field& field, std::uint64_t& value);

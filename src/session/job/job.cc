@@ -259,7 +259,10 @@ Optimizer Job::optimizer() {
   state_->build();
   return job::read_optimizer(state_->settings, state_->own_steps());
 }
-bool Job::averages() const { return state_->settings.average != nullptr; }
+bool Job::averages() const {
+  return state_->settings.average != nullptr ||
+         keeps_averages(job::read_optimizer(state_->settings, /*steps_per_epoch=*/1));
+}
 std::int64_t Job::max_steps() const { return state_->settings.max_steps; }
 
 FitOptions Job::fit_options() {

@@ -38,8 +38,10 @@ Json schema_of(const Json& field) {
   if (type == "texts") return {{"$ref", "#/$defs/columns"}};
   if (type == "integers" || type == "numbers") return {{"type", "array"}, {"items", plain}};
   if (type == "pair") return {{"anyOf", {plain, integers(plain, 2)}}};
+  if (type == "triple") return {{"anyOf", {plain, integers(plain, 3)}}};
   const Json words = {{"enum", {"same", "valid"}}};
   if (type == "padding1d") return {{"anyOf", {plain, integers(plain, 2), words}}};
+  if (type == "padding3d") return {{"anyOf", {plain, integers(plain, 3), words}}};
   if (type == "padding") {
     return {{"anyOf", {plain, integers(plain, 2), integers(plain, 4), words}}};
   }
@@ -147,6 +149,7 @@ Json definitions(const Json& catalog) {
       {"loss", choice_of(catalog["losses"])},
       {"optimizer", choice_of(catalog["optimizers"])},
       {"schedule", choice_of(catalog["schedules"])},
+      {"schedules", {{"type", "array"}, {"items", {{"$ref", "#/$defs/schedule"}}}}},
       {"average", choice_of(catalog["averages"])},
       {"clip", table_of(tables["clip"])},
       {"early_stopping", table_of(tables["early_stopping"])},

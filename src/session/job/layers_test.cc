@@ -60,6 +60,35 @@ TEST(JobLayers, OfLines) {
   EXPECT_EQ(after("{ rms_norm = { axes = 2, affine = false } }", line), (Shape{batch, 4, 20}));
 }
 
+TEST(JobLayers, OfVolumes) {
+  const Shape volume{4, 6, 9, 8};
+  EXPECT_EQ(after("{ conv3d = { channels = 2, padding = \"same\", stride = [1, 2, 2] } }", volume),
+            (Shape{batch, 2, 6, 5, 4}));
+  EXPECT_EQ(after("{ conv_transpose3d = { channels = 3, kernel = 2, stride = 2, padding = [0, 1, "
+                  "1], output_padding = [1, 0, 0] } }",
+                  volume),
+            (Shape{batch, 3, 13, 16, 14}));
+  EXPECT_EQ(after("{ max_pool3d = { kernel = [3, 2, 2], padding = 1, ceil_mode = true } }", volume),
+            (Shape{batch, 4, 3, 5, 5}));
+  EXPECT_EQ(after("{ avg_pool3d = { count_include_pad = false } }", volume),
+            (Shape{batch, 4, 3, 4, 4}));
+  EXPECT_EQ(after("{ adaptive_avg_pool3d = { size = [2, 3, 4] } }", volume),
+            (Shape{batch, 4, 2, 3, 4}));
+  EXPECT_EQ(after("{ adaptive_max_pool3d = { size = 2 } }", volume), (Shape{batch, 4, 2, 2, 2}));
+  EXPECT_EQ(after("\"global_avg_pool3d\"", volume), (Shape{batch, 4}));
+  EXPECT_EQ(after("\"global_max_pool3d\"", volume), (Shape{batch, 4}));
+  EXPECT_THAT(error_of([&] { after("{ max_pool3d = { kernel = [1, 2] } }", volume); }),
+              HasSubstr("a list of 3"));
+}
+
+TEST(JobLayers, ActivationsWithOptions) {
+  EXPECT_EQ(after("\"glu\"", {6, 4}), (Shape{batch, 6, 2}));
+  EXPECT_EQ(after("{ glu = { axis = 1 } }, { swish = { beta = 2 } }", {6, 4}),
+            (Shape{batch, 3, 4}));
+  EXPECT_EQ(after("\"threshold\", { threshold = { limit = 0.5, value = -1 } }", {6}),
+            (Shape{batch, 6}));
+}
+
 TEST(JobLayers, OfSequences) {
   const std::string encoder =
       "{ transformer_encoder = { layers = 2, heads = 4, feed_forward = 32, activation = \"gelu\", "
@@ -67,6 +96,9 @@ TEST(JobLayers, OfSequences) {
   EXPECT_EQ(after("{ im2sequence = { kernel = [1, 28] } }", {1, 28, 28}), (Shape{batch, 28, 28}));
   EXPECT_EQ(after("{ im2sequence = { kernel = 7 } }, \"sinusoidal_positions\"", {4, 28, 28}),
             (Shape{batch, 16, 196}));
+  EXPECT_EQ(
+      after("{ lstm = { units = 3, bidirectional = true } }, { gru = { units = 2 } }", {5, 4}),
+      (Shape{batch, 5, 2}));
   EXPECT_EQ(after("\"learned_positions\", " + encoder + ", \"mean\", { linear = { units = 3 } }",
                   {16, 8}),
             (Shape{batch, 3}));

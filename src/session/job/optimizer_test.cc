@@ -50,6 +50,14 @@ TEST(JobOptimizer, NamesAndKeys) {
   EXPECT_EQ(std::get<RAdam>(optimizer("\"radam\"")).beta2, 0.999);
   EXPECT_EQ(std::get<Rprop>(optimizer("{ rprop = { increase = 2, max_step = 1 } }")).increase, 2);
   EXPECT_EQ(std::get<Lars>(optimizer("{ lars = { trust = 0.01 } }")).trust, 0.01);
+  const Muon muon = std::get<Muon>(
+      optimizer("{ muon = { iterations = 3, adamw_parameters = [\"embedding/*\", \"head/*\"] } }"));
+  EXPECT_EQ(muon.iterations, 3);
+  EXPECT_EQ(muon.adamw_parameters, (std::vector<std::string>{"embedding/*", "head/*"}));
+  EXPECT_EQ(
+      std::get<ScheduleFreeSgd>(optimizer("{ schedule_free_sgd = { momentum = 0.5 } }")).momentum,
+      0.5);
+  EXPECT_EQ(std::get<ScheduleFreeAdamW>(optimizer("\"schedule_free_adamw\"")).beta1, 0.9);
   EXPECT_EQ(std::get<Adafactor>(optimizer("{ adafactor = { threshold = 2 } }")).threshold, 2);
   EXPECT_EQ(std::get<Ftrl>(optimizer("{ ftrl = { l1 = 2, l2 = 3, beta = 4 } }")).l1, 2);
 }
@@ -82,6 +90,34 @@ TEST(JobOptimizer, SchedulesCountUpdates) {
   EXPECT_FALSE(plateau.plateau->higher_is_better);
   EXPECT_EQ(plateau.warmup_steps, 9);
   EXPECT_TRUE(schedule("{ plateau = { metric = \"accuracy\" } }").plateau->higher_is_better);
+}
+
+// Four epochs of ten updates.
+TEST(JobOptimizer, SchedulesOneAfterAnother) {
+  const Schedule schedule_of_parts = schedule(
+      "{ sequential = { epochs = [1, 3], schedules = [{ constant = { warmup_steps = 5 } }, "
+      "{ cosine = { last = 0.1 } }, { exponential = { factor = 0.5 } }] } }");
+  EXPECT_EQ(schedule_of_parts.at(0), 0.1);
+  EXPECT_EQ(schedule_of_parts.at(9), 0.5);
+  EXPECT_EQ(schedule_of_parts.at(10), 0.5);
+  EXPECT_NEAR(schedule_of_parts.at(20), 0.3, 1e-15);
+  EXPECT_EQ(schedule_of_parts.at(32), 0.125);
+  // The last part ends with the training.
+  EXPECT_NEAR(schedule("{ sequential = { epochs = [2], schedules = [\"constant\", \"cosine\"], "
+                       "warmup_steps = 4 } }")
+                  .at(40),
+              0, 1e-15);
+  EXPECT_THAT(refusal("schedule = { sequential = { epochs = [1], schedules = [\"cosine\"] } }"),
+              HasSubstr("one part more than milestones"));
+  EXPECT_THAT(refusal("schedule = { sequential = { epochs = [1], schedules = [\"cosine\", "
+                      "\"cosin\"] } }"),
+              HasSubstr("did you mean \"cosine\"?"));
+  EXPECT_THAT(refusal("schedule = { sequential = { epochs = [1], schedules = \"cosine\" } }"),
+              HasSubstr("must be a list of schedules"));
+  EXPECT_THAT(refusal("schedule = { sequential = { epochs = [1] } }"), HasSubstr("schedules"));
+  EXPECT_THAT(refusal("schedule = { sequential = { epochs = [1], schedules = [\"plateau\", "
+                      "\"cosine\"] } }"),
+              HasSubstr("plateau"));
 }
 
 TEST(JobOptimizer, APlateauFollowsAMetricThatIsMeasured) {

@@ -84,6 +84,7 @@ class Resolver {
     if (type == "loss") return choice(given, catalog_["losses"]);
     if (type == "optimizer") return choice(given, catalog_["optimizers"]);
     if (type == "schedule") return choice(given, catalog_["schedules"]);
+    if (type == "schedules") return choices(given, catalog_["schedules"]);
     if (type == "average") return choice(given, catalog_["averages"]);
     if (type == "metrics") return choices(given, catalog_["metrics"]);
     if (type == "augmentations") return choices(given, catalog_["augmentations"]);

@@ -15,6 +15,7 @@
 #include "session/job/data_tables.h"
 #include "session/job/metric_tables.h"
 #include "session/job/model_tables.h"
+#include "session/job/schedule_tables.h"
 #include "session/job/text_tables.h"
 #include "trireme/job.h"
 
@@ -37,6 +38,12 @@ Json value_of(const nn::Pair& pair) {
   return Json::array({pair.height, pair.width});
 }
 
+Json value_of(const nn::Triple& triple) {
+  const auto [depth, height, width] = triple;
+  if (depth == height && height == width) return depth;
+  return Json::array({depth, height, width});
+}
+
 // Describes every field as an object: name, type, default, limits, unit and doc.
 class FieldWriter {
  public:
@@ -53,7 +60,9 @@ class FieldWriter {
   void operator()(const Field& f, std::vector<std::string>& v) { add(f, "texts", v); }
   void operator()(const Field& f, nn::Pair& v) { add(f, "pair", value_of(v)); }
   void operator()(const Field& f, nn::Padding&) { add(f, "padding", 0); }
+  void operator()(const Field& f, nn::Triple& v) { add(f, "triple", value_of(v)); }
   void operator()(const Field& f, nn::Padding1d&) { add(f, "padding1d", 0); }
+  void operator()(const Field& f, nn::Padding3d&) { add(f, "padding3d", 0); }
   void operator()(const Field& f, nn::Activation&) { add(f, "activation", nullptr); }
   void operator()(const Field& f, std::optional<Initializer>&) {
     add(f, "text", nullptr);
@@ -161,6 +170,11 @@ Json schedules() {
     for (Json& field : fields_of(nn::WarmupOptions{})) described.push_back(std::move(field));
     list.push_back({{"name", entry.name}, {"doc", entry.doc}, {"options", described}});
   });
+  Json described = fields_of(job::SequentialSchedule{});
+  for (Json& field : fields_of(nn::WarmupOptions{})) described.push_back(std::move(field));
+  list.push_back({{"name", job::kSequential},
+                  {"doc", "Schedules one after another, each from its own first update"},
+                  {"options", described}});
   return list;
 }
 

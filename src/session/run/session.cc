@@ -496,7 +496,7 @@ void restart_averages(const ir::Program& program, ParameterStore& parameters,
                       const std::string& name) {
   const Tensor value = parameters.get(find_parameter(program, name));
   for (const std::string& set : ir::names_of_updates(program)) {
-    for (const char* state : {".average", ".average_window"}) {
+    for (const char* state : {".average", ".average_window", ".schedule_free"}) {
       const ir::Parameter* average = program.find_parameter(nn::state_prefix(set) + name + state);
       if (average != nullptr) parameters.set(*average, value);
     }
