@@ -141,7 +141,7 @@ struct CalibrationOptions {
 // means are compared in bins of equal confidence, and the differences averaged with the numbers of
 // examples as weights (Naeini and others 2015; Guo and others 2017, whose bins these are). Named
 // "calibration_error", "calibration_error_max" or "calibration_error_squared".
-// Errors: data when evaluated, for logits that are NaN.
+// Errors: data when evaluated, for logits that are NaN or +infinity.
 TRIREME_API Metric calibration_error(Value logits, Value label, CalibrationOptions options = {},
                                      SourceLocation where = SourceLocation::current());
 
