@@ -1,6 +1,7 @@
 // Data sets that keep what they have read.
 
 #include <filesystem>
+#include <mutex>
 #include <shared_mutex>
 
 #include "base/error.h"
