@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "trireme/dtype.h"
@@ -112,7 +113,16 @@ double interpolated_precision(const std::vector<bool>& correct, std::int64_t box
   return sum / kRecalls;
 }
 
-bool larger_score(const auto& a, const auto& b) { return a.score > b.score; }
+// By falling score; equal ones keep their order.
+template <class Scored>
+std::vector<Scored> sorted_by_score(const std::vector<Scored>& all) {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < all.size(); ++i) order.emplace_back(-all[i].score, i);
+  std::sort(order.begin(), order.end());
+  std::vector<Scored> sorted;
+  for (const auto& [negative, i] : order) sorted.push_back(all[i]);
+  return sorted;
+}
 
 // The place of a threshold, or -1.
 std::ptrdiff_t place_of(const std::vector<double>& thresholds, double wanted) {
@@ -152,8 +162,7 @@ void BoxAveragePrecision::update(const Tensor& boxes, const Tensor& scores, cons
     classes_[id].boxes += static_cast<std::int64_t>(list.size());
   }
   for (auto& [id, list] : found) {
-    std::stable_sort(list.begin(), list.end(),
-                     [](const auto& a, const auto& b) { return larger_score(a, b); });
+    list = sorted_by_score(list);
     list.resize(std::min(list.size(), static_cast<std::size_t>(options_.max_detections)));
     const auto truth = truths.find(id);
     std::vector<Detection>& all = classes_[id].detections;
@@ -175,9 +184,7 @@ BoxPrecision BoxAveragePrecision::score() const {
   BoxPrecision score;
   for (const auto& [id, of_class] : classes_) {
     if (of_class.boxes == 0) continue;
-    std::vector<Detection> sorted = of_class.detections;
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const auto& a, const auto& b) { return larger_score(a, b); });
+    const std::vector<Detection> sorted = sorted_by_score(of_class.detections);
     double sum = 0;
     for (std::size_t t = 0; t < thresholds; ++t) {
       std::vector<bool> correct;

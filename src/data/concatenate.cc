@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "data/join.h"
@@ -35,8 +36,8 @@ class ConcatenatedSource final : public Source {
     std::vector<std::int64_t> by_part(rows.size()), place(rows.size());
     std::iota(by_part.begin(), by_part.end(), 0);
     const auto row = [&](std::int64_t i) { return rows[static_cast<std::size_t>(i)]; };
-    std::stable_sort(by_part.begin(), by_part.end(), [&](std::int64_t a, std::int64_t b) {
-      return part_of(row(a)) < part_of(row(b));
+    std::sort(by_part.begin(), by_part.end(), [&](std::int64_t a, std::int64_t b) {
+      return std::pair(part_of(row(a)), a) < std::pair(part_of(row(b)), b);
     });
     std::vector<Batch> batches;
     for (std::size_t i = 0; i < by_part.size();) {
