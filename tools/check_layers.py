@@ -53,7 +53,7 @@ APART = ["distributed"]
 
 # Which room a public header belongs to: that room implements it, the rooms above may include it.
 PUBLIC_HEADERS = {
-    "attribute": "base", "crash": "base", "augment": "data", "deprecated": "base", "dtype": "base", "error": "base", "export": "base", "host": "base", "ragged": "base", "shape": "base", "source_location": "base", "tensor": "base",
+    "attribute": "base", "crash": "base", "augment": "data", "box_metrics": "data", "deprecated": "base", "dtype": "base", "error": "base", "export": "base", "host": "base", "ragged": "base", "shape": "base", "source_location": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
     "gradients": "transforms",
     "attention": "nn", "convolution": "nn", "fft": "nn", "functions": "nn", "indexing": "nn", "linalg": "nn", "numeric": "nn", "shorthand": "nn", "loss": "nn", "models": "nn", "nn": "nn",

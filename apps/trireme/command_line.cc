@@ -67,6 +67,7 @@ constexpr CommandExamples kCommandExamples[] = {
 )"},
     {"data", R"(
   trireme data list
+  trireme data download mnist --directory data
   trireme data path mnist/test
   trireme data verify mnist houses.csv
   trireme data convert cifar10/train cifar10_train.trec
@@ -289,7 +290,7 @@ void add_inspect(CLI::App& app) {
 }
 
 void add_data(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("data", "list, check and convert data sets");
+  CLI::App* command = app.add_subcommand("data", "list, download, check and convert data sets");
   command->require_subcommand(1);
   auto json = std::make_shared<bool>(false);
   CLI::App* list_command = command->add_subcommand(
@@ -301,6 +302,17 @@ void add_data(CLI::App& app) {
   CLI::App* path_command = command->add_subcommand("path", "print the files of a known data set");
   path_command->add_option("name", *name, "mnist, or one part: mnist/test")->required();
   path_command->callback([name] { print_data_paths(*name); });
+
+  auto download = std::make_shared<DownloadArguments>();
+  CLI::App* download_command = command->add_subcommand(
+      "download", "get known data sets from their public origins, with checksums");
+  download_command->add_option("name", download->names, "data sets such as mnist")->required();
+  download_command->add_option("--directory", download->directory,
+                               "folder for data sets (default: $TRIREME_DATA)");
+  download_command->add_option("--mirror", download->mirror,
+                               "address of a folder that has the files, instead of the origin");
+  download_command->add_flag("--quiet", download->quiet, "print only the paths of the files");
+  download_command->callback([download] { download_data(*download); });
 
   auto specifications = std::make_shared<std::vector<std::string>>();
   CLI::App* verify_command =

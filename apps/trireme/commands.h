@@ -97,6 +97,13 @@ void list_data(bool json);
 void print_data_paths(const std::string& name);
 // No specification: all known data sets that are found.
 void verify_data(std::vector<std::string> specifications, bool json);
+struct DownloadArguments {
+  std::vector<std::string> names;
+  std::string directory;  // "": $TRIREME_DATA
+  std::string mirror;     // "": the origin of the data set
+  bool quiet = false;
+};
+void download_data(const DownloadArguments& arguments);
 void convert_data(const std::string& specification, const std::string& output);
 
 }  // namespace commands

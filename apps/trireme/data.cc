@@ -1,6 +1,8 @@
-// trireme data: lists, verifies and converts data sets.
+// trireme data: lists, downloads, verifies and converts data sets.
 
 #include "trireme/data.h"
+
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -165,6 +167,21 @@ void verify_data(std::vector<std::string> specifications, bool json) {
     if (!json) print_verified(all.back());
   }
   if (json) std::printf("%s\n", json_text(all, 2).c_str());
+}
+
+void download_data(const DownloadArguments& arguments) {
+  const bool progress = !arguments.quiet && ::isatty(STDERR_FILENO) != 0;
+  for (const std::string& name : arguments.names) {
+    const auto before_file = [&](const std::string& url, const std::string&) {
+      if (!arguments.quiet) std::fprintf(stderr, "%s: %s\n", name.c_str(), url.c_str());
+    };
+    for (const std::string& path : tr::data::download(name, {.directory = arguments.directory,
+                                                             .mirror = arguments.mirror,
+                                                             .progress = progress,
+                                                             .before_file = before_file})) {
+      std::printf("%s\n", path.c_str());
+    }
+  }
 }
 
 void convert_data(const std::string& specification, const std::string& output) {

@@ -60,6 +60,9 @@ class TRIREME_API Source {
   // epoch. The default gathers the examples; override it if there is a faster way.
   virtual std::vector<std::int64_t> lengths(const std::string& column,
                                             std::span<const std::int64_t> rows) const;
+  // Whether examples can only be read in their order, as those of from_stream(). Such a data set
+  // cannot be shuffled or chosen from.
+  virtual bool is_forward_only() const;
 };
 
 struct BatchOptions {
@@ -75,9 +78,15 @@ struct BucketOptions {
   std::int64_t window = 0;
 };
 
+struct SampleOptions {
+  std::int64_t count = 0;  // examples of an epoch; 0: as many as the data set has
+  std::uint64_t seed = 0;
+};
+
 class Batches;
 class BatchCut;
 struct EpochPlan;
+struct Fold;
 
 // A set of examples and their reading order. A cheap handle; every function returns a new one.
 //   fashion_mnist("train").shuffle(7).batch(64)
@@ -103,6 +112,31 @@ class TRIREME_API Dataset {
   // examples.
   Dataset take(std::int64_t n) const;
   Dataset skip(std::int64_t n) const;
+
+  // Returns the examples for which `keep` is true, in the same order. Reads all examples of the
+  // first epoch, and calls `keep` with a batch of one. Errors: usage, for a stream.
+  Dataset filter(const std::function<bool(const Batch& example)>& keep) const;
+
+  // Cuts the data into this many folds of nearly equal size, the first ones larger, for
+  // cross-validation. Fold i has every example once, as validation or training data. Without a seed
+  // the folds are consecutive examples; with one they are random. After shuffle() the parts are
+  // shuffled in every epoch. Errors: usage, for fewer than 2 folds, more folds than examples, and a
+  // stream.
+  std::vector<Fold> k_fold(std::int64_t folds, std::optional<std::uint64_t> seed = {}) const;
+
+  // Draws examples with replacement, others in every epoch; each draw takes an example with a
+  // probability proportional to its weight. Example i of an epoch depends only on the seed, the
+  // epoch and i. Cannot be cut by length. Errors: usage, for a wrong number of weights, one that is
+  // negative, NaN or infinite, a sum of 0, and a stream.
+  Dataset sample(const std::vector<double>& weights, const SampleOptions& options = {}) const;
+
+  // Keeps each example in memory after its first reading. Random changes made before are those of
+  // the first epoch from then on, so call it before augmentations. A stream is read at once.
+  Dataset cache() const;
+  // Keeps the examples of the first epoch in a record file. The first call reads all examples and
+  // writes it, atomically; later ones, of this or another process, read it. Errors: data, if the
+  // file has other columns or another number of examples; as write_records() and records().
+  Dataset cache(const std::string& path) const;
 
   // Applies `f` to every batch, on a prefetch thread. `f` may change values, columns and dtypes,
   // but must return as many rows as it gets. map() calls it with one example to determine the new
@@ -156,18 +190,29 @@ class TRIREME_API Dataset {
   // Returns the number of packed rows of a ragged column in each of them. Errors: usage.
   std::vector<std::int64_t> lengths(std::string_view column,
                                     std::span<const std::int64_t> source_rows) const;
+  // Whether examples can only be read in their order.
+  bool is_forward_only() const { return source_->is_forward_only(); }
+  // The row of the source that is example i without shuffling. Precondition: 0 <= i < size().
+  std::int64_t source_row(std::int64_t i) const { return row(i); }
   // The seed of shuffle(), if any.
   const std::optional<std::uint64_t>& seed() const { return seed_; }
 
  private:
   Dataset augmented(std::shared_ptr<const Source> source) const;
   Dataset selected(std::int64_t begin, std::int64_t end) const;
+  Dataset with_rows(std::vector<std::int64_t> rows) const;
+  void need_any_order(const char* what) const;  // Error(usage) for a stream
   std::int64_t row(std::int64_t i) const;
 
   std::shared_ptr<const Source> source_;
   std::shared_ptr<const std::vector<std::int64_t>> rows_;  // null: all rows of the source
   std::optional<std::uint64_t> seed_;
   std::uint64_t stages_ = 0;  // augmentations so far
+};
+
+// One way to split a data set for cross-validation.
+struct Fold {
+  Dataset train, validation;
 };
 
 // The batches of one epoch in order. It owns the prefetch threads, which end with it.
@@ -258,5 +303,36 @@ TRIREME_API Dataset from_tensors(Batch columns, std::vector<std::string> class_n
 //   from_ragged({{"words", RaggedTensor::from(sentences)}}, {{"label", labels}})
 TRIREME_API Dataset from_ragged(const std::map<std::string, RaggedTensor>& ragged,
                                 Batch columns = {}, std::vector<std::string> class_names = {});
+
+// Returns the examples of several data sets, one after the other. Each has the order of its source;
+// shuffle() the result. Columns must have the same names, dtypes, shapes and levels, and classes
+// the same names. Columns of ids keep their words if all have the same.
+// Errors: usage, also for streams.
+TRIREME_API Dataset concatenate(std::vector<Dataset> parts);
+
+// Reads the next examples of a stream, one or several; empty at its end.
+using StreamReader = std::function<std::optional<Batch>()>;
+
+struct StreamOptions {
+  // Of an epoch. 0: counted by reading the stream once.
+  std::int64_t examples = 0;
+  // Each epoch continues where the one before ended; false: it reads from the beginning.
+  bool endless = false;
+  // Each example is drawn from the next `shuffle_buffer` ones, whose order depends only on the seed
+  // and, unless the stream is endless, the epoch. 0 or 1: in the order of the stream.
+  std::int64_t shuffle_buffer = 0;
+  std::uint64_t seed = 0;
+  std::vector<std::string> class_names = {};
+};
+
+// A data set of examples that can only be read one after the other, such as lines of a pipe or
+// messages of a queue. `open` returns a reader at the beginning of the stream. It is called for
+// each epoch (for an endless stream once), and again when a training resumes: the examples before
+// are then read and left out, so a stream that returns the same examples again keeps all guarantees
+// of data sets. One thread at a time reads. Everything but shuffle(), filter(), sample(), k_fold()
+// and concatenate() works as for other data sets.
+// Errors: usage, for wrong options; data when read, if a batch has other columns than the first, or
+// no examples, and if the stream ends before the epoch; those of `open` and the reader.
+TRIREME_API Dataset from_stream(std::function<StreamReader()> open, StreamOptions options = {});
 
 }  // namespace trireme::data

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,23 @@ TRIREME_API Dataset bccd(std::string_view split, const LoadOptions& options = {}
 // Opens a known data set by name, "fashion_mnist/train". Errors: usage with the nearest name.
 TRIREME_API Dataset open(std::string_view name, const LoadOptions& options = {});
 TRIREME_API std::vector<std::string> known_datasets();
+
+struct DownloadOptions {
+  std::string directory = {};  // receives the data set's folder; empty: $TRIREME_DATA
+  std::string mirror = {};     // reads MIRROR/FILE instead of the data set's origin
+  bool progress = false;       // shows the progress on stderr
+  // Called before each file that is read, with its address and its path.
+  std::function<void(const std::string&, const std::string&)> before_file = {};
+};
+// Gets the files of a known data set from its public origin, with the program curl, and returns
+// their paths. Each file is checked against the SHA-256 of its unpacked content, and takes its name
+// only then. Files that are there and correct are left alone.
+// Errors: usage, for a data set without a known origin, or without a directory; io, if a file
+// cannot be read or written, with the address and the cause; data, for another checksum.
+TRIREME_API std::vector<std::string> download(std::string_view name,
+                                              const DownloadOptions& options = {});
+// The data sets that download() knows.
+TRIREME_API std::vector<std::string> downloadable_datasets();
 
 // One part of a known data set or corpus (text_data.h), "mnist/train", and its files.
 struct KnownData {

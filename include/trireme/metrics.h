@@ -35,11 +35,20 @@ struct Metric {
   std::function<double(const Tensor& all)> finish = {};
   // not set: unknown; to watch this metric, set Watch::larger_better
   std::optional<bool> larger_better = {};
+  // Computes the tensor of a sum or a join that is not a number, such as the points of a curve,
+  // from the combined value. Not called if there were no examples.
+  std::function<Tensor(const Tensor& all)> finish_tensor = {};
 
   // Whether training measures it.
   bool is_average() const { return combine == Combine::mean || combine == Combine::ratio; }
   bool is_number() const { return is_average() || finish != nullptr; }
 };
+
+// Returns the number, or the tensor, of a metric of Arrays (trireme/array.h), which are one batch:
+// measure(auc(Array(scores), Array(labels))). Errors: usage, for a metric of Values of a Program,
+// or of the other kind; those of the metric.
+TRIREME_API double measure(const Metric& metric);
+TRIREME_API Tensor measure_tensor(const Metric& metric);
 
 // --- Classes ----------------------------------------------------------------------------------
 // logits: floats [..., classes]; the largest is the prediction. label: i64[...], in [0, classes).
@@ -88,6 +97,54 @@ TRIREME_API Metric recall(Value logits, Value label, ClassOptions options = {},
 TRIREME_API Metric f1(Value logits, Value label, ClassOptions options = {},
                       SourceLocation where = SourceLocation::current());
 
+// Intersection over union (Jaccard 1912), such as of the pixels of a segmentation: correct
+// predictions / elements that are of the class, or predicted to be. 0 if the divisor is 0. Named as
+// precision(): "iou", "iou_micro", "iou_weighted" or "iou_3".
+TRIREME_API Metric iou(Value logits, Value label, ClassOptions options = {},
+                       SourceLocation where = SourceLocation::current());
+// The same for each class: a tensor f64[classes], NaN for classes that do not occur: "class_iou".
+TRIREME_API Metric class_iou(Value logits, Value label, LabelOptions options = {},
+                             SourceLocation where = SourceLocation::current());
+
+struct KappaOptions {
+  enum class Weights {
+    none,       // all errors count the same
+    linear,     // an error counts as the distance of the two classes
+    quadratic,  // as its square
+  };
+  Weights weights = Weights::none;                // the others are for ordered classes
+  std::optional<std::int64_t> ignore_index = {};  // as in LabelOptions
+};
+// Agreement beyond chance (Cohen 1960, weights: Cohen 1968): 1 - errors / (errors expected if
+// predictions and labels were independent). 1 is perfect, 0 no better than chance. NaN if all
+// predictions and labels are of one class. Named "cohen_kappa", "cohen_kappa_linear" or
+// "cohen_kappa_quadratic".
+TRIREME_API Metric cohen_kappa(Value logits, Value label, KappaOptions options = {},
+                               SourceLocation where = SourceLocation::current());
+
+// The correlation of predictions and labels (Matthews 1975; for more than two classes R_K, Gorodkin
+// 2004), in [-1, 1]: "matthews_correlation". 0 if all predictions, or all labels, are of one class.
+TRIREME_API Metric matthews_correlation(Value logits, Value label, LabelOptions options = {},
+                                        SourceLocation where = SourceLocation::current());
+
+struct CalibrationOptions {
+  enum class Norm {
+    mean,     // expected calibration error
+    max,      // of the worst bin
+    squared,  // the root of the mean square
+  };
+  std::int64_t bins = 15;  // of equal width in (0, 1]
+  Norm norm = Norm::mean;
+  std::optional<std::int64_t> ignore_index = {};  // as in LabelOptions
+};
+// How far the confidence, the softmax of the predicted class, differs from the accuracy: their
+// means are compared in bins of equal confidence, and the differences averaged with the numbers of
+// examples as weights (Naeini and others 2015; Guo and others 2017, whose bins these are). Named
+// "calibration_error", "calibration_error_max" or "calibration_error_squared".
+// Errors: data when evaluated, for logits that are NaN or +infinity.
+TRIREME_API Metric calibration_error(Value logits, Value label, CalibrationOptions options = {},
+                                     SourceLocation where = SourceLocation::current());
+
 // --- Two classes ------------------------------------------------------------------------------
 // score: floats of any shape; a larger score means that the positive class is more likely. label:
 // numbers of the same shape, 1 for the positive class and 0 for the other. Other labels and NaN
@@ -106,6 +163,17 @@ TRIREME_API Metric binary_recall(Value score, Value label, BinaryOptions options
                                  SourceLocation where = SourceLocation::current());
 TRIREME_API Metric binary_f1(Value score, Value label, BinaryOptions options = {},
                              SourceLocation where = SourceLocation::current());
+// As iou(), of the positive class, cohen_kappa() and matthews_correlation() of the two classes.
+TRIREME_API Metric binary_iou(Value score, Value label, BinaryOptions options = {},
+                              SourceLocation where = SourceLocation::current());
+TRIREME_API Metric binary_cohen_kappa(Value score, Value label, BinaryOptions options = {},
+                                      SourceLocation where = SourceLocation::current());
+TRIREME_API Metric binary_matthews_correlation(Value score, Value label, BinaryOptions options = {},
+                                               SourceLocation where = SourceLocation::current());
+// As calibration_error(), of the probability of the positive class: scores are logits.
+TRIREME_API Metric binary_calibration_error(Value score, Value label,
+                                            CalibrationOptions options = {},
+                                            SourceLocation where = SourceLocation::current());
 // The mean of the binary cross entropy of logits.
 TRIREME_API Metric binary_log_loss(Value score, Value label,
                                    SourceLocation where = SourceLocation::current());
@@ -114,6 +182,26 @@ TRIREME_API Metric binary_log_loss(Value score, Value label,
 // negative one; equal scores count half. Exact, with the rank-sum rule (Hanley and McNeil 1982).
 // Keeps 8 bytes per element. NaN if all elements are positive or all are negative.
 TRIREME_API Metric auc(Value score, Value label, SourceLocation where = SourceLocation::current());
+
+struct RocOptions {
+  // Leaves out points between two others on a straight line: the curve stays the same.
+  bool drop_intermediate = true;
+};
+// The ROC curve: a tensor f64[points, 3] with the columns false positive rate, true positive rate
+// and threshold, by falling threshold: "roc_curve". Elements with at least this score are predicted
+// positive. The first threshold is infinite, and every distinct score is another. A rate is NaN if
+// its class does not occur. Memory as for auc().
+TRIREME_API Metric roc_curve(Value score, Value label, RocOptions options = {},
+                             SourceLocation where = SourceLocation::current());
+// The precision-recall curve: a tensor f64[points, 3] with the columns precision, recall and
+// threshold, by rising threshold: "pr_curve". Every distinct score is a threshold, and the last
+// point is precision 1, recall 0 and an infinite threshold. Recall is NaN without positives.
+TRIREME_API Metric pr_curve(Value score, Value label,
+                            SourceLocation where = SourceLocation::current());
+// The sum over this curve of precision times the step of recall, without interpolation:
+// "average_precision". NaN if no element is positive.
+TRIREME_API Metric average_precision(Value score, Value label,
+                                     SourceLocation where = SourceLocation::current());
 
 struct StreamingAucOptions {
   std::int64_t bins = 4096;     // of equal width in [low, high]; 1 or more
@@ -160,6 +248,11 @@ TRIREME_API Metric reciprocal_rank(Value score, Value relevance, Value group,
                                    RankingOptions options = {},
                                    SourceLocation where = SourceLocation::current());
 
+// The share of groups with a relevant example in the first k places: "hit_rate", or "hit_rate_10".
+// An example comes after the others with its score, as in reciprocal_rank().
+TRIREME_API Metric hit_rate(Value score, Value relevance, Value group, RankingOptions options = {},
+                            SourceLocation where = SourceLocation::current());
+
 // --- Sequences --------------------------------------------------------------------------------
 
 // exp(the mean loss of all tokens): "perplexity". loss_per_token: floats of any shape, the negative
@@ -193,6 +286,41 @@ TRIREME_API Metric mae(Value predicted, Value target,
 // all elements. If all targets are equal: 1 if there is no error, else 0. NaN for a single element.
 TRIREME_API Metric r2(Value predicted, Value target,
                       SourceLocation where = SourceLocation::current());
+
+// The quantile of the absolute errors, linear between two of them, for quantile in [0, 1]:
+// "absolute_error_quantile_0.9", and for 0.5 "median_absolute_error". NaN if an error is. Keeps all
+// errors.
+TRIREME_API Metric absolute_error_quantile(Value predicted, Value target, double quantile,
+                                           SourceLocation where = SourceLocation::current());
+TRIREME_API Metric median_absolute_error(Value predicted, Value target,
+                                         SourceLocation where = SourceLocation::current());
+// The mean of quantile * (target - predicted) where the target is larger, and of (1 - quantile) *
+// (predicted - target) where it is not: "pinball_loss_0.9". The best prediction is the quantile of
+// the targets (Koenker and Bassett 1978). quantile is in [0, 1].
+TRIREME_API Metric pinball_loss(Value predicted, Value target, double quantile,
+                                SourceLocation where = SourceLocation::current());
+
+// --- Images -----------------------------------------------------------------------------------
+// predicted and target: floats [batch, channels, height, width] of one shape.
+
+struct PsnrOptions {
+  double range = 1;  // the largest possible difference of two pixels: 255 for bytes
+};
+// The peak signal-to-noise ratio in decibels, 10 log10(range^2 / mean squared error), of each
+// image; the mean of these: "psnr". Infinite if an image has no error.
+TRIREME_API Metric psnr(Value predicted, Value target, PsnrOptions options = {},
+                        SourceLocation where = SourceLocation::current());
+
+struct SsimOptions {
+  double range = 1;          // as in PsnrOptions
+  std::int64_t window = 11;  // odd; height and width are at least this
+  double sigma = 1.5;        // standard deviation of the window's Gaussian, in pixels
+  double k1 = 0.01, k2 = 0.03;
+};
+// The structural similarity of Wang, Bovik, Sheikh and Simoncelli 2004: the mean over all windows
+// that lie within the image, over channels and images, in [-1, 1]: "ssim".
+TRIREME_API Metric ssim(Value predicted, Value target, SsimOptions options = {},
+                        SourceLocation where = SourceLocation::current());
 
 // The mean of any value, elementwise, with a name of your choice.
 TRIREME_API Metric mean_of(std::string name, Value value,

@@ -1,9 +1,9 @@
 #pragma once
 
-// Metrics of structured output over plain data in host memory: edit distance, F1 of chunks, BLEU
-// and perplexity. Each has a function for a whole corpus and a class with incremental updates.
-// Definitions, examples and sources are in docs/reference/sequence-metrics.md. Metrics of Values,
-// which a Trainer measures, are in trireme/metrics.h.
+// Metrics of structured output over plain data in host memory: edit distance, F1 of chunks, BLEU,
+// ROUGE and perplexity. Each has a function for a whole corpus and a class with incremental
+// updates. Definitions, examples and sources are in docs/reference/sequence-metrics.md. Metrics of
+// Values, which a Trainer measures, are in trireme/metrics.h.
 //
 // An empty corpus is Error(usage) for the functions; the classes return NaN before the first
 // update. An update that throws has no effect.
@@ -221,6 +221,60 @@ TRIREME_API BleuScore corpus_bleu(std::span<const std::string> hypotheses,
 TRIREME_API BleuScore corpus_bleu(std::span<const std::string> hypotheses,
                                   std::span<const std::vector<std::string>> references,
                                   const BleuOptions& options = {});
+
+// --- ROUGE ------------------------------------------------------------------------------------
+
+struct RougeOptions {
+  enum class Tokenizer {
+    ascii,  // runs of a-z and 0-9 after lower-casing; all other characters are spaces
+    none,   // splits at white space
+  };
+  Tokenizer tokenizer = Tokenizer::ascii;
+};
+
+// In [0, 1]. Quotients with a divisor of 0 are 0.
+struct RougeScore {
+  double precision = 0;  // of the words of the hypothesis
+  double recall = 0;     // of the words of the reference
+  double f1 = 0;         // the harmonic mean of the two
+};
+
+struct RougeScores {
+  RougeScore rouge_1;  // common words
+  RougeScore rouge_2;  // common pairs of words
+  RougeScore rouge_l;  // the longest common subsequence
+};
+
+// ROUGE-1, ROUGE-2 and ROUGE-L (Lin 2004), as Google's rouge_score computes them without stemming:
+// the means of the scores of all texts. A text is one sequence of words, line ends included.
+class TRIREME_API Rouge {
+ public:
+  explicit Rouge(RougeOptions options = {}) : options_(options) {}
+
+  // Adds a text and its references. For each of the three scores, the reference with the largest F1
+  // counts. Takes time proportional to the product of the lengths.
+  // Errors: usage, without references; data, for invalid UTF-8.
+  void update(std::string_view hypothesis, const std::vector<std::string>& references);
+
+  double value() const;       // score().rouge_l.f1, NaN without texts
+  RougeScores score() const;  // NaN without texts
+  std::int64_t texts() const { return texts_; }
+  void reset() { *this = Rouge(options_); }
+
+ private:
+  RougeOptions options_;
+  RougeScores sums_;
+  std::int64_t texts_ = 0;
+};
+
+// For a whole corpus; each text has one or several references.
+// Errors: as Rouge; usage, if there are no texts or the numbers differ.
+TRIREME_API RougeScores corpus_rouge(std::span<const std::string> hypotheses,
+                                     std::span<const std::string> references,
+                                     const RougeOptions& options = {});
+TRIREME_API RougeScores corpus_rouge(std::span<const std::string> hypotheses,
+                                     std::span<const std::vector<std::string>> references,
+                                     const RougeOptions& options = {});
 
 // --- Perplexity -------------------------------------------------------------------------------
 

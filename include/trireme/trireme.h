@@ -4,6 +4,7 @@
 
 #include "trireme/array.h"
 #include "trireme/attention.h"
+#include "trireme/box_metrics.h"
 #include "trireme/callback.h"
 #include "trireme/checkpoint.h"
 #include "trireme/compile.h"

@@ -17,4 +17,5 @@ NB_MODULE(_core, m) {
   add_training(m);
   add_models(m);
   add_losses(m);
+  add_metrics(m);
 }

@@ -21,5 +21,6 @@ void add_state(nb::module_& m);
 void add_training(nb::module_& m);
 void add_models(nb::module_& m);
 void add_losses(nb::module_& m);
+void add_metrics(nb::module_& m);
 
 }  // namespace trireme::python

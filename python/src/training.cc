@@ -183,7 +183,16 @@ void add_optimizers(nb::module_& m) {
           nb::arg("plateau"), nb::sig("def on_plateau(self, plateau: Any) -> Schedule"),
           "Lowers the rate where a metric stops improving.");
   nb::class_<Metric>(m, "Metric", "A measured number in addition to the loss.")
-      .def_ro("name", &Metric::name);
+      .def_ro("name", &Metric::name)
+      .def(
+          "compute",
+          [](const Metric& metric) {
+            return metric.is_number() ? nb::object(nb::float_(measure(metric)))
+                                      : array_of(measure_tensor(metric));
+          },
+          nb::sig("def compute(self) -> Any"),
+          "The number, or the array, of a metric of arrays: tr.metrics.auc(scores, "
+          "labels).compute().");
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
 """Data sets from arrays, dicts, data frames and tensors of other libraries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trireme._core import Batches, Column, Dataset, DType, Value
+from trireme._core import Batches, Column, Dataset, DType, Value, concatenate
 from trireme._core import from_arrays as _from_arrays
+from trireme._core import from_stream as _from_stream
 from trireme.errors import DataError, UsageError
 
-__all__ = ["Batches", "Column", "Dataset", "from_arrays"]
+__all__ = ["Batches", "Column", "Dataset", "concatenate", "from_arrays", "from_generator"]
 
 if TYPE_CHECKING:  # NumPy takes most of the time of an import, so functions import it
     from numpy.typing import NDArray
@@ -27,6 +28,34 @@ def from_arrays(columns: Mapping[str, Any], class_names: Sequence[str] = ()) -> 
 
     arrays = {name: np.asarray(array) for name, array in columns.items()}
     return _from_arrays(arrays, list(class_names))
+
+
+def from_generator(function: Callable[[], Iterable[Mapping[str, Any]]], *, examples: int = 0,
+                   endless: bool = False, shuffle_buffer: int = 0, seed: int = 0,
+                   batched: bool = False, class_names: Sequence[str] = ()) -> Dataset:
+    """A data set of a function that returns an iterable of examples, such as a generator function.
+    It is called for each epoch, and again when a training resumes; it should then return the same
+    examples.
+
+    Args:
+        examples: of an epoch; 0 counts them by reading once
+        endless: each epoch continues where the one before ended; False reads from the beginning
+        shuffle_buffer: each example is drawn from this many next ones; 0 keeps the order
+        batched: the function returns batches, whose axis 0 counts the examples
+
+    Raises:
+        UsageError: for an endless stream without `examples`
+        DataError: if examples differ in their columns, or the stream ends before the epoch
+    """
+    import numpy as np
+
+    def batches() -> Iterator[dict[str, Any]]:
+        for example in function():
+            yield {name: np.asarray(value) if batched else np.asarray(value)[None]
+                   for name, value in example.items()}
+
+    return _from_stream(batches, examples=examples, endless=endless,
+                        shuffle_buffer=shuffle_buffer, seed=seed, class_names=list(class_names))
 
 
 def as_array(data: Any) -> "NDArray[Any]":

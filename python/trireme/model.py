@@ -149,7 +149,7 @@ class Model:
                 raise UsageError("Model.fit: validation_split is a share below 1, such as 0.1")
             kept = len(dataset) - int(len(dataset) * validation_split)
             dataset, validation = dataset.take(kept), dataset.skip(kept)
-        if shuffle:
+        if shuffle and not dataset.is_forward_only:
             dataset = dataset.shuffle(seed)
         batches = dataset.batch(batch_size)
         called = list(callbacks)
@@ -344,9 +344,9 @@ def _loss_of(program: Program, output: Value, loss: Loss, target: str) -> tuple[
 def _metric_of(metric: MetricLike, output: Value, target: Value) -> Metric:
     if not isinstance(metric, str):
         return metric(output, target)
-    if metric not in metrics.__all__:
+    if metric not in metrics.NAMES:
         raise UsageError(f'"{metric}" is no metric\n  hint   one of '
-                         f'{", ".join(sorted(metrics.__all__))}')
+                         f'{", ".join(sorted(metrics.NAMES))}')
     made: Metric = getattr(metrics, metric)(output, target)
     return made
 

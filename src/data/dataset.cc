@@ -112,6 +112,8 @@ const std::vector<std::string>& Source::class_names() const {
   return none;
 }
 
+bool Source::is_forward_only() const { return false; }
+
 Batch Source::gather_epoch(std::span<const std::int64_t> rows, std::int64_t) const {
   return gather(rows);
 }
@@ -155,6 +157,7 @@ const Column& Dataset::column(std::string_view name) const {
 }
 
 Dataset Dataset::shuffle(std::uint64_t seed) const {
+  need_any_order("shuffle");
   Dataset result = *this;
   result.seed_ = seed;
   return result;

@@ -1,6 +1,9 @@
 // Where the files of the data sets that have names may be, and how to get them.
+#include <algorithm>
+
 #include "base/error.h"
 #include "data/find.h"
+#include "trireme/known_data.h"
 
 namespace trireme::data {
 namespace {
@@ -150,6 +153,11 @@ std::vector<KnownPlace> make_places() {
        parts_of_one(packed("bccd_voc.tar"), {"train", "validation", "test"})},
   };
   for (KnownPlace& corpus : make_corpora()) places.push_back(std::move(corpus));
+  const std::vector<std::string> remote = downloadable_datasets();
+  for (KnownPlace& place : places) {
+    if (std::find(remote.begin(), remote.end(), place.name) == remote.end()) continue;
+    place.advice += ", or run: trireme data download " + place.name;
+  }
   return places;
 }
 

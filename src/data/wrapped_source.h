@@ -22,6 +22,7 @@ class WrappedSource : public Source {
   std::int64_t size() const final { return source_->size(); }
   const std::vector<Column>& columns() const final { return columns_; }
   const std::vector<std::string>& class_names() const final { return source_->class_names(); }
+  bool is_forward_only() const override { return source_->is_forward_only(); }
   Batch gather(std::span<const std::int64_t> rows) const final { return gather_epoch(rows, 0); }
   Batch gather_epoch(std::span<const std::int64_t> rows, std::int64_t epoch) const override = 0;
   std::vector<std::int64_t> lengths(const std::string& column,

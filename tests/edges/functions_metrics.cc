@@ -120,6 +120,24 @@ void add_binary(std::vector<Function>& all) {
             [](const Values& x) { return binary_recall(x[0], x[1]); });
   add_pairs(all, "binary_f1", "measures.binary_rate('f1', *x)", kBinaryAndWrong,
             [](const Values& x) { return binary_f1(x[0], x[1]); });
+  add_pairs(all, "binary_iou", "measures.binary_rate('jaccard', *x)", kBinaryAndWrong,
+            [](const Values& x) { return binary_iou(x[0], x[1]); });
+  add_pairs(all, "binary_cohen_kappa", "measures.binary_agreement('cohen_kappa_score', *x)",
+            kBinaryAndWrong, [](const Values& x) { return binary_cohen_kappa(x[0], x[1]); });
+  add_pairs(all, "binary_matthews_correlation",
+            "measures.binary_agreement('matthews_corrcoef', *x)", kBinaryAndWrong,
+            [](const Values& x) { return binary_matthews_correlation(x[0], x[1]); });
+  add_pairs(all, "average_precision", "measures.average_precision(*x)", kBinaryAndWrong,
+            [](const Values& x) { return average_precision(x[0], x[1]); });
+  using Norm = CalibrationOptions::Norm;
+  for (const auto& [word, norm] : {std::pair{"mean", Norm::mean}, std::pair{"max", Norm::max},
+                                   std::pair{"squared", Norm::squared}}) {
+    add_pairs(all, "binary_calibration_error",
+              std::string("measures.binary_calibration(*x, norm='") + word + "')", kBinaryAndWrong,
+              [norm = norm](const Values& x) {
+                return binary_calibration_error(x[0], x[1], {.bins = 4, .norm = norm});
+              });
+  }
   add_pairs(all, "binary_log_loss", "exact.binary_cross_entropy(*x).mean(1)", kBinary,
             [](const Values& x) { return binary_log_loss(x[0], x[1]); });
   add_pairs(all, "auc", "measures.auc(*x)", kBinaryAndWrong,
@@ -139,6 +157,16 @@ void add_numbers(std::vector<Function>& all) {
             [](const Values& x) { return rmse(x[0], x[1]); });
   add_pairs(all, "mae", "(x[0] - x[1]).abs().mean(1)", targets,
             [](const Values& x) { return mae(x[0], x[1]); });
+  add_pairs(all, "median_absolute_error", "measures.error_quantile(*x, quantile=0.5)", targets,
+            [](const Values& x) { return median_absolute_error(x[0], x[1]); });
+  for (const double quantile : {0.0, 0.3, 1.0}) {
+    const std::string number = std::to_string(quantile);
+    add_pairs(all, "absolute_error_quantile",
+              "measures.error_quantile(*x, quantile=" + number + ")", targets,
+              [=](const Values& x) { return absolute_error_quantile(x[0], x[1], quantile); });
+    add_pairs(all, "pinball_loss", "measures.pinball(*x, quantile=" + number + ")", targets,
+              [=](const Values& x) { return pinball_loss(x[0], x[1], quantile); });
+  }
   add_pairs(all, "r2", "measures.r2(*x)", targets, [](const Values& x) { return r2(x[0], x[1]); });
   add_pairs(all, "perplexity", "measures.perplexity(x[0], torch.ones_like(x[0]))", {{0, 0, 0, 0}},
             [](const Values& x) { return perplexity(x[0]); });
@@ -186,7 +214,24 @@ void add_classes(std::vector<Function>& all) {
               [o = options](const Values& x) { return recall(x[0], x[1], o); });
     add_class(all, "f1", "measures.class_rate('f1', *x, " + words + ")",
               [o = options](const Values& x) { return f1(x[0], x[1], o); });
+    add_class(all, "iou", "measures.class_rate('jaccard', *x, " + words + ")",
+              [o = options](const Values& x) { return iou(x[0], x[1], o); });
   }
+}
+
+void add_agreement(std::vector<Function>& all) {
+  using Weights = KappaOptions::Weights;
+  const std::pair<std::string, Weights> weights[] = {
+      {"None", Weights::none}, {"'linear'", Weights::linear}, {"'quadratic'", Weights::quadratic}};
+  for (const auto& [word, weight] : weights) {
+    add_class(all, "cohen_kappa",
+              "measures.class_agreement('cohen_kappa_score', *x, weights=" + word + ")",
+              [w = weight](const Values& x) { return cohen_kappa(x[0], x[1], {.weights = w}); });
+  }
+  add_class(all, "matthews_correlation", "measures.class_agreement('matthews_corrcoef', *x)",
+            [](const Values& x) { return matthews_correlation(x[0], x[1]); });
+  add_class(all, "calibration_error", "measures.calibration(*x)",
+            [](const Values& x) { return calibration_error(x[0], x[1], {.bins = 7}); });
 }
 
 // Metrics of the ranking groups of four examples.
@@ -225,6 +270,8 @@ void add_rankings(std::vector<Function>& all) {
               [](const Values& x) { return grouped_average_precision(x[0], x[1], x[2]); });
   add_ranking(all, "mrr", "measures.reciprocal_rank(*x)",
               [](const Values& x) { return reciprocal_rank(x[0], x[1], x[2]); });
+  add_ranking(all, "hit_rate of 2", "measures.hit_rate(*x, k=2)",
+              [](const Values& x) { return hit_rate(x[0], x[1], x[2], {.k = 2}); });
   add_ranking(all, "mrr of 2", "measures.reciprocal_rank(*x, k=2)",
               [](const Values& x) { return reciprocal_rank(x[0], x[1], x[2], {.k = 2}); });
 }
@@ -236,6 +283,7 @@ std::vector<Function> metric_functions() {
   add_binary(all);
   add_numbers(all);
   add_classes(all);
+  add_agreement(all);
   add_rankings(all);
   return all;
 }

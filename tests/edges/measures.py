@@ -7,6 +7,7 @@ ranks, and equal scores have one rank.
 import warnings
 
 import numpy
+import scipy.special
 import torch
 from sklearn import metrics
 
@@ -62,6 +63,91 @@ def binary_rate(name, scores, labels):
             return NAN
         return rate((y == 1).astype(int), (s > 0).astype(int), zero_division=0)
     return of_row(scores, labels)
+
+
+def binary_agreement(name, scores, labels):
+    measure = getattr(metrics, name)
+
+    @each
+    def of_row(s, y):
+        if wrong(s, y):
+            return REFUSED
+        return measure((y == 1).astype(int), (s > 0).astype(int)) if y.size else NAN
+    return of_row(scores, labels)
+
+
+def class_agreement(name, logits, labels, **options):
+    measure = getattr(metrics, name)
+
+    @each
+    def of_row(row, right):
+        if right.size == 0:
+            return NAN
+        # Rounded, since scikit-learn has 2e-16 for 0.
+        return round(measure(right, row.reshape(-1, 3).argmax(1), **options), 12)
+    return of_row(logits, labels)
+
+
+@each
+def average_precision(scores, labels):
+    if wrong(scores, labels):
+        return REFUSED
+    if not labels.any():
+        return NAN
+    return metrics.average_precision_score(labels.astype(int), ranks(scores))
+
+
+def binned(probability, came_true, bins, norm="mean"):
+    """The differences of the means of (low, high], one bin after the other."""
+    shares, gaps = [], []
+    for b in range(bins):
+        inside = (probability > b / bins) & (probability <= (b + 1) / bins)
+        if b == 0:
+            inside |= probability == 0
+        if inside.any():
+            shares.append(inside.mean())
+            gaps.append(abs(probability[inside].mean() - came_true[inside].mean()))
+    if not gaps:
+        return NAN
+    if norm == "max":
+        return max(gaps)
+    return numpy.dot(shares, gaps) if norm == "mean" else numpy.dot(shares, numpy.square(gaps)) ** .5
+
+
+@each
+def calibration(logits, labels):
+    rows = logits.reshape(-1, 3)
+    confidence = scipy.special.softmax(rows.astype(float), 1).max(1)
+    if numpy.isnan(confidence).any():
+        return REFUSED
+    return binned(confidence, rows.argmax(1) == labels, 7)
+
+
+@each
+def binary_calibration(scores, labels, norm="mean"):
+    if wrong(scores, labels):
+        return REFUSED
+    return binned(scipy.special.expit(scores.astype(float)), labels, 4, norm)
+
+
+@each
+def error_quantile(predicted, target, quantile):
+    errors = numpy.sort(abs(predicted - target).astype(float))
+    if errors.size == 0 or numpy.isnan(errors).any():
+        return NAN
+    place = quantile * (errors.size - 1)
+    low, high = errors[int(numpy.floor(place))], errors[int(numpy.ceil(place))]
+    return low if low == high or place % 1 == 0 else low + (place % 1) * (high - low)
+
+
+@each
+def pinball(predicted, target, quantile):
+    error = (predicted - target).astype(float)
+    if error.size == 0 or numpy.isnan(error).any():
+        return NAN
+    parts = [(1 - quantile) * e if e > 0 and quantile < 1 else -quantile * e if e < 0 < quantile
+             else 0 for e in error]
+    return numpy.mean(parts)
 
 
 def class_rate(name, logits, labels, of_class=None, **options):
@@ -143,6 +229,14 @@ def grouped_average_precision(scores, relevance, group):
     return _over_groups(
         lambda s, r: metrics.average_precision_score((r > 0).astype(int), ranks(s)),
         scores, relevance, group)
+
+
+@each
+def hit_rate(scores, relevance, group, k):
+    def of_group(s, r):
+        best = s[r > 0].max()
+        return float(((s > best) | ((s == best) & (r == 0))).sum() < k)
+    return _over_groups(of_group, scores, relevance, group)
 
 
 @each

@@ -119,6 +119,50 @@ TEST_F(JobMetrics, OfTwoClassesAsZerosAndOnes) {
   fails(ErrorKind::data, "label 2 is out of range", [&] { trained(job("words", 1, "focal", "")); });
 }
 
+TEST_F(JobMetrics, OfAgreementAndCalibration) {
+  const std::string both =
+      "metrics = [\"accuracy\", \"iou\", \"cohen_kappa\", \"matthews_correlation\", "
+      "\"average_precision\", { calibration_error = { bins = 10, norm = \"max\" } }]\n"
+      "early_stopping = { metric = \"calibration_error_max\" }";
+  const Metrics classes = trained(job("words", 2, "cross_entropy", both));
+  const Metrics binary = trained(job("numbers", 1, "binary_cross_entropy", both));
+  for (const Metrics& m : {classes, binary}) {
+    EXPECT_GT(m["accuracy"], 0.7);
+    for (const char* name : {"iou", "cohen_kappa", "matthews_correlation", "average_precision"}) {
+      EXPECT_GT(m[name], 0.4) << name;
+      EXPECT_LE(m[name], 1) << name;
+    }
+    EXPECT_GT(m["calibration_error_max"], 0);
+  }
+  const Metrics weighted =
+      trained(job("words", 2, "cross_entropy",
+                  "metrics = [{ cohen_kappa = { weights = \"linear\" } }, \"cohen_kappa\", "
+                  "{ iou = { class = 1 } }]"));
+  EXPECT_NEAR(weighted["cohen_kappa_linear"], weighted["cohen_kappa"], 1e-12) << "of two classes";
+  EXPECT_TRUE(weighted.has("iou_1"));
+  EXPECT_THAT(refusal("numbers", 1, "binary_cross_entropy",
+                      "metrics = [{ cohen_kappa = { weights = \"linear\" } }]"),
+              HasSubstr("weights"));
+  EXPECT_THAT(refusal("numbers", 1, "mse", "metrics = [\"cohen_kappa\"]"),
+              HasSubstr("needs a loss of classes or zeros and ones"));
+}
+
+TEST_F(JobMetrics, OfQuantilesAndImages) {
+  const Metrics m = trained(job("numbers", 1, "l1",
+                                "metrics = [\"mae\", \"median_absolute_error\", "
+                                "{ absolute_error_quantile = { quantile = 1 } }, "
+                                "\"pinball_loss\"]\nearly_stopping = { metric = "
+                                "\"absolute_error_quantile_1\" }"));
+  EXPECT_NEAR(m["pinball_loss_0.5"], m["mae"] / 2, 1e-6);
+  EXPECT_LT(m["median_absolute_error"], m["absolute_error_quantile_1"]);
+  EXPECT_THAT(refusal("numbers", 1, "l1", "metrics = [{ pinball_loss = { quantile = 2 } }]"),
+              HasSubstr("quantile"));
+  for (const char* name : {"psnr", "ssim"}) {
+    EXPECT_THAT(refusal("numbers", 1, "l1", std::string("metrics = [\"") + name + "\"]"),
+                HasSubstr("needs a network that ends in images [batch, channels, height, width]"));
+  }
+}
+
 TEST_F(JobMetrics, OfNumbers) {
   const Metrics m = trained(job("numbers", 1, "l1",
                                 "metrics = [\"rmse\", \"mae\", \"r2\", \"mse\"]\n"
@@ -179,12 +223,31 @@ TEST_F(JobMetrics, WordsForWhichWayIsBetter) {
               id = program.input("id", i64, {batch});
   const Value label = program.input("label", f32, {batch, 3});
   for (const Metric& metric :
-       {accuracy(score, id), top_k_accuracy(score, id, 2), log_loss(score, id),
-        precision(score, id), recall(score, id, {.of_class = 2}),
-        f1(score, id, {.average = ClassOptions::Average::micro}), binary_accuracy(score, label),
-        binary_precision(score, label), auc(score, label), streaming_auc(score, label),
-        streaming_auc_error(score, label), mean_average_precision(score, label), rmse(score, label),
-        mae(score, label), r2(score, label), perplexity(score)}) {
+       {accuracy(score, id),
+        top_k_accuracy(score, id, 2),
+        log_loss(score, id),
+        precision(score, id),
+        recall(score, id, {.of_class = 2}),
+        f1(score, id, {.average = ClassOptions::Average::micro}),
+        binary_accuracy(score, label),
+        binary_precision(score, label),
+        auc(score, label),
+        streaming_auc(score, label),
+        streaming_auc_error(score, label),
+        mean_average_precision(score, label),
+        rmse(score, label),
+        mae(score, label),
+        r2(score, label),
+        perplexity(score),
+        iou(score, id, {.of_class = 2}),
+        cohen_kappa(score, id, {.weights = KappaOptions::Weights::linear}),
+        matthews_correlation(score, id),
+        calibration_error(score, id),
+        calibration_error(score, id, {.norm = CalibrationOptions::Norm::max}),
+        average_precision(score, label),
+        median_absolute_error(score, label),
+        absolute_error_quantile(score, label, 0.9),
+        pinball_loss(score, label, 0.9)}) {
     EXPECT_EQ(job::larger_better(metric.name), metric.larger_better) << metric.name;
     EXPECT_TRUE(metric.larger_better.has_value()) << metric.name;
   }

@@ -3,14 +3,17 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 
+#include "base/testing/error.h"
 #include "data/testing/files.h"
 #include "trireme/job.h"
 
 namespace trireme {
 namespace {
 
+using ::testing::HasSubstr;
 using Numbers = std::vector<float>;
 
 class JobData : public testing::Test {
@@ -70,6 +73,35 @@ TEST_F(JobData, ShufflingChangesTheOrderOfATrainingPartButNotWhatIsInIt) {
   Job still = job("validation_split = 0.25\nshuffle = false\n");
   EXPECT_EQ(sorted(first), numbers(still.train_data(), 0)) << "the seed alone picks the parts";
   EXPECT_EQ(numbers(*held.validation_data(), 0), numbers(*held.validation_data(), 1));
+}
+
+TEST_F(JobData, FoldsHaveEachExampleOnceAsValidation) {
+  Numbers validated, all(40);
+  for (const char* fold : {"0", "1", "2"}) {
+    Job held = job("folds = 3\nfold = " + std::string(fold) + "\n");
+    const Numbers training = numbers(held.train_data(), 0);
+    const Numbers validation = numbers(*held.validation_data(), 0);
+    Numbers both = training;
+    both.insert(both.end(), validation.begin(), validation.end());
+    std::iota(all.begin(), all.end(), 0.0f);
+    EXPECT_EQ(sorted(both), all);
+    validated.insert(validated.end(), validation.begin(), validation.end());
+  }
+  EXPECT_EQ(sorted(validated), all);
+  EXPECT_THAT(error_of([&] { job("folds = 3\nfold = 3\n"); }),
+              HasSubstr("must be below data.folds, which is 3"));
+  EXPECT_THAT(error_of([&] { job("folds = 1\n"); }), HasSubstr("at least 2"));
+  EXPECT_THAT(error_of([&] { job("folds = 2\nvalidation_split = 0.5\n"); }),
+              HasSubstr("a fold is the validation data"));
+}
+
+TEST_F(JobData, CachedDataAreTheSame) {
+  Job plain = job("");
+  for (const char* cache : {"memory", "kept.trec", "kept.trec"}) {
+    Job cached = job("cache = \"" + std::string(cache) + "\"\n");
+    EXPECT_EQ(numbers(cached.train_data(), 1), numbers(plain.train_data(), 1)) << cache;
+  }
+  EXPECT_TRUE(std::filesystem::exists(directory_.path() + "/kept.trec"));
 }
 
 TEST(JobMadeClicks, TrainWhatTakesManyColumns) {

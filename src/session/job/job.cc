@@ -92,6 +92,8 @@ void Job::State::open_data() {
   data::Dataset training = prepared(*data.train, data.limit);
   const bool many = job::takes_many(settings);
   columns = job::choose_columns(training, data, many, *data.train);
+  if (data.cache == "memory") training = training.cache();
+  else if (!data.cache.empty()) training = training.cache(job::path_in(directory, data.cache));
   const std::optional<data::Dataset> held_out = hold_out(training);
   if (data.augment != nullptr) {
     training = job::augmented(training, *data.augment, settings.seed);
@@ -139,6 +141,12 @@ data::Batches Job::State::measured(const data::Dataset& dataset, const job::Node
 // examples are is random, but not the order of either part.
 std::optional<data::Dataset> Job::State::hold_out(data::Dataset& training) const {
   const job::DataSettings& data = settings.data;
+  if (data.folds > 0) {
+    const data::Fold fold =
+        training.k_fold(data.folds, settings.seed)[static_cast<std::size_t>(data.fold)];
+    training = fold.train;
+    return fold.validation;
+  }
   if (data.validation_split <= 0) return std::nullopt;
   const auto count = std::max<std::int64_t>(
       static_cast<std::int64_t>(data.validation_split * static_cast<double>(training.size())), 1);

@@ -98,18 +98,27 @@ Metric of_scores(const Choice& choice, Table& table, const Network& network) {
   const Value score = score_of(choice, network);
   const Value label = network.task == Task::binary ? fitted(network.target, score) : network.target;
   if (choice.name == "auc") return auc(score, label);
+  if (choice.name == "average_precision") return average_precision(score, label);
   const StreamingAucOptions options = read_bins(table);
   return choice.name == "streaming_auc" ? streaming_auc(score, label, options)
                                         : streaming_auc_error(score, label, options);
 }
 
-Metric of_numbers(const Choice& choice, const Network& network) {
+Metric mean_squared_error(const Value& predicted, const Value& target) {
+  Metric metric = mean_of("mse", nn::mse(predicted, target));
+  metric.larger_better = false;
+  return metric;
+}
+
+Metric of_numbers(const Choice& choice, Table& table, const Network& network) {
   if (network.task == Task::classes) fail_task(choice, network.task, "numbers");
   const Value predicted = network.output, target = fitted(network.target, predicted);
-  if (choice.name == "mse") {
-    Metric metric = mean_of("mse", nn::mse(predicted, target));
-    metric.larger_better = false;
-    return metric;
+  if (choice.name == "mse") return mean_squared_error(predicted, target);
+  if (choice.name == "median_absolute_error") return median_absolute_error(predicted, target);
+  if (choice.name == "absolute_error_quantile" || choice.name == "pinball_loss") {
+    const double quantile = read_options<QuantileOptions>(table).quantile;
+    return choice.name == "pinball_loss" ? pinball_loss(predicted, target, quantile)
+                                         : absolute_error_quantile(predicted, target, quantile);
   }
   if (choice.name == "rmse") return rmse(predicted, target);
   return choice.name == "mae" ? mae(predicted, target) : r2(predicted, target);
@@ -144,6 +153,45 @@ Metric of_classes(const Choice& choice, Table& table, const Network& network) {
                 : accuracy(network.logits, target, network.labels);
 }
 
+Metric of_images(const Choice& choice, Table& table, const Network& network) {
+  const Value& predicted = network.output;
+  if (network.task == Task::classes || predicted.rank() != 4) {
+    fail_at(*choice.node, fmt::format("metric \"{}\" needs a network that ends in images [batch, "
+                                      "channels, height, width], not in {}",
+                                      choice.name, predicted.str()));
+  }
+  const Value target = fitted(network.target, predicted);
+  const double range = read_options<RangeOptions>(table).range;
+  return choice.name == "psnr" ? psnr(predicted, target, {.range = range})
+                               : ssim(predicted, target, {.range = range});
+}
+
+// Agreement and calibration.
+Metric of_predictions(const Choice& choice, Table& table, const Network& network) {
+  const bool binary = network.task == Task::binary;
+  if (network.task == Task::numbers) fail_task(choice, network.task, "classes or zeros and ones");
+  const Value& score = network.logits;
+  const Value target = binary ? fitted(network.target, score) : network.target;
+  const std::optional<std::int64_t>& ignored = network.labels.ignore_index;
+  if (choice.name == "calibration_error") {
+    const auto options = read_options<BinOptions>(table);
+    const CalibrationOptions all{
+        .bins = options.bins, .norm = options.norm, .ignore_index = ignored};
+    return binary ? binary_calibration_error(score, target, all)
+                  : calibration_error(score, target, all);
+  }
+  const bool kappa = choice.name == "cohen_kappa";
+  if (!binary) {
+    if (!kappa) return matthews_correlation(score, target, network.labels);
+    return cohen_kappa(
+        score, target,
+        {.weights = read_options<KappaChoice>(table).weights, .ignore_index = ignored});
+  }
+  const BinaryOptions options{.threshold = read_options<ThresholdOptions>(table).threshold};
+  return kappa ? binary_cohen_kappa(score, target, options)
+               : binary_matthews_correlation(score, target, options);
+}
+
 Metric of_rankings(const Choice& choice, const Network& network) {
   if (network.task != Task::binary || network.logits.rank() != 2 ||
       network.logits.dim(-1) == Dim(1)) {
@@ -175,6 +223,7 @@ Metric of_groups(const Choice& choice, Table& table, const Network& network) {
   }
   const auto options = read_options<PlacesOptions>(table);
   const Value group = group_input(network, options.group);
+  if (choice.name == "hit_rate") return hit_rate(score, target, group, {.k = options.k});
   return choice.name == "ndcg" ? ndcg(score, target, group, {.k = options.k})
                                : reciprocal_rank(score, target, group, {.k = options.k});
 }
@@ -198,14 +247,22 @@ Metric build_metric(const Node& node, const Network& network) {
     metric = counted(choice, table, network, recall, binary_recall);
   } else if (name == "f1") {
     metric = counted(choice, table, network, f1, binary_f1);
-  } else if (name.ends_with("auc") || name == "streaming_auc_error") {
+  } else if (name == "iou") {
+    metric = counted(choice, table, network, iou, binary_iou);
+  } else if (name == "calibration_error" || name == "cohen_kappa" ||
+             name == "matthews_correlation") {
+    metric = of_predictions(choice, table, network);
+  } else if (name == "psnr" || name == "ssim") {
+    metric = of_images(choice, table, network);
+  } else if (name.ends_with("auc") || name == "average_precision" ||
+             name == "streaming_auc_error") {
     metric = of_scores(choice, table, network);
-  } else if (name == "ndcg" || name == "map" || name == "mrr") {
+  } else if (name == "ndcg" || name == "map" || name == "mrr" || name == "hit_rate") {
     metric = of_groups(choice, table, network);
   } else if (name == "mean_average_precision") {
     metric = of_rankings(choice, network);
   } else {
-    metric = of_numbers(choice, network);
+    metric = of_numbers(choice, table, network);
   }
   table.done();
   return metric;
@@ -233,7 +290,7 @@ std::vector<Metric> default_metrics(const Settings& settings, const Network& net
   }
   const Choice loss = read_choice(*settings.loss, "a loss");
   if (loss.name == "mse") return {};
-  return {of_numbers({"mse", nullptr, settings.loss}, network)};
+  return {mean_squared_error(network.output, fitted(network.target, network.output))};
 }
 
 }  // namespace
@@ -241,15 +298,18 @@ std::vector<Metric> default_metrics(const Settings& settings, const Network& net
 std::optional<bool> larger_better(std::string_view metric) {
   if (metric == "loss") return false;
   if (metric.starts_with("top_")) return true;
+  // A name may end with options: "f1_3", "ndcg_10".
   std::optional<bool> known;
+  std::size_t length = 0;
   for_each_metric([&](const MetricEntry& entry, const auto&) {
-    if (metric == entry.name) known = entry.larger_better;
+    const std::string_view name = entry.name;
+    const bool fits =
+        metric.starts_with(name) && (metric.size() == name.size() || metric[name.size()] == '_');
+    if (!fits || name.size() < length) return;
+    known = entry.larger_better;
+    length = name.size();
   });
-  if (known) return known;
-  for (const char* stem : {"precision_", "recall_", "f1_"}) {
-    if (metric.starts_with(stem)) return true;
-  }
-  return std::nullopt;
+  return known;
 }
 
 std::vector<Metric> build_metrics(const Settings& settings, const Network& network) {

@@ -1,5 +1,7 @@
 #include "session/job/settings.h"
 
+#include <fmt/core.h>
+
 #include "base/error.h"
 #include "session/job/distribution.h"
 #include "session/job/field_reader.h"
@@ -25,6 +27,16 @@ DataSettings read_data(const Node& node) {
   if (split != nullptr && data.validation != nullptr) {
     fail_at(*split, "data.validation is given too");
   }
+  const Node* folds = node.find("folds");
+  if (data.folds > 0 && (data.validation != nullptr || split != nullptr)) {
+    fail_at(*folds,
+            "a fold is the validation data; leave data.validation and "
+            "data.validation_split out");
+  }
+  if (data.folds == 1) fail_at(*folds, "must be at least 2, or 0 for none");
+  if (data.fold > 0 && data.fold >= data.folds) {
+    fail_at(*node.find("fold"), fmt::format("must be below data.folds, which is {}", data.folds));
+  }
   if (data.text != nullptr && !is_text(*data.train)) {
     fail_at(*data.text,
             "data.train are no texts: those have names such as \"sentence_polarity/train\"");
@@ -37,7 +49,7 @@ DataSettings read_data(const Node& node) {
 }
 
 bool has_validation(const DataSettings& data) {
-  return data.validation != nullptr || data.validation_split > 0;
+  return data.validation != nullptr || data.validation_split > 0 || data.folds > 0;
 }
 
 // The metric under `key` of the table, and from `goal` whether larger is better. Jobs need no goal

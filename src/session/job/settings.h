@@ -19,6 +19,9 @@ struct DataSettings {
   const Node* test = nullptr;        // may be null
   const Node* validation = nullptr;  // may be null
   double validation_split = 0;       // or this share of the training data
+  std::int64_t folds = 0;            // or one of these folds; 0: none
+  std::int64_t fold = 0;
+  std::string cache;  // "memory", or the record file that keeps the training data; empty: none
   std::int64_t batch = 64;
   std::int64_t test_batch = 256;
   std::int64_t limit = 0;  // examples to train on; 0: all

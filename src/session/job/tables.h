@@ -23,6 +23,13 @@ void fields(Visit& visit, DataSettings& o) {
   node("validation", "data measured during training", "dataset", o.validation);
   visit(F{"validation_split", "share of the training data to use for validation", nn::kFraction},
         o.validation_split);
+  visit(F{"folds", "cut the training data into this many folds for cross-validation; 0: none",
+          kCount},
+        o.folds);
+  visit(F{"fold", "the fold to use for validation, from 0", kCount}, o.fold);
+  visit(F{"cache", "`\"memory\"`, or the record file that keeps the training data after reading",
+          nn::kAny, false, "none"},
+        o.cache);
   visit(F{"batch", "examples in a batch", kAtLeastOne, false, "", "examples"}, o.batch);
   visit(F{"test_batch", "examples in a batch of test and validation data", kAtLeastOne, false, "",
           "examples"},

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "nn/layer.h"
 #include "session/metrics/checks.h"
+#include "session/metrics/examples.h"
 #include "trireme/functions.h"
 #include "trireme/metrics.h"
 #include "trireme/ops.h"
@@ -21,31 +22,10 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Value flat(Value x) { return reshape(x, {.shape = {product(x.shape())}}); }
 
-void check_example(double score, double label) {
-  if (std::isnan(score)) fail_data("auc: a score is NaN");
-  if (label != 0 && label != 1) {
-    fail_data(fmt::format("auc: label {} is neither 0 nor 1", label));
-  }
-}
-
-// The scores with their labels, rising.
-std::vector<std::pair<double, bool>> sorted_examples(const Tensor& all) {
-  const Tensor wide = all.cast(f64);
-  const double* n = wide.data<double>();
-  std::vector<std::pair<double, bool>> examples;
-  examples.reserve(static_cast<std::size_t>(wide.dim(0)));
-  for (std::int64_t i = 0; i < wide.dim(0); ++i) {
-    check_example(n[2 * i], n[2 * i + 1]);
-    examples.emplace_back(n[2 * i], n[2 * i + 1] == 1);
-  }
-  std::sort(examples.begin(), examples.end());
-  return examples;
-}
-
 // Pairs of a positive and a negative with the larger score at the positive, ties as halves, among
 // all pairs. For each group of equal scores: its positives beat all negatives before it.
 double exact_auc(const Tensor& all) {
-  const std::vector<std::pair<double, bool>> examples = sorted_examples(all);
+  const std::vector<std::pair<double, bool>> examples = sorted_examples("auc", all);
   double pairs = 0, positives = 0, negatives = 0;
   for (std::size_t i = 0; i < examples.size();) {
     double here[2] = {0, 0};
@@ -113,14 +93,37 @@ Value checked_histogram(const char* metric, Value score, Value label,
   return histogram(score, label, options);
 }
 
+void check_example(std::string_view metric, double score, double label) {
+  if (std::isnan(score)) fail_data(fmt::format("{}: a score is NaN", metric));
+  if (label != 0 && label != 1) {
+    fail_data(fmt::format("{}: label {} is neither 0 nor 1", metric, label));
+  }
+}
+
 }  // namespace
+
+Value score_label_pairs(std::string_view metric, const Value& score, const Value& label) {
+  check_pairs(metric, score, label);
+  return stack({flat(score), flat(cast(label, {.dtype = score.dtype()}))}, 1);
+}
+
+std::vector<std::pair<double, bool>> sorted_examples(std::string_view metric, const Tensor& all) {
+  const Tensor wide = all.cast(f64);
+  const double* n = wide.data<double>();
+  std::vector<std::pair<double, bool>> examples;
+  examples.reserve(static_cast<std::size_t>(wide.dim(0)));
+  for (std::int64_t i = 0; i < wide.dim(0); ++i) {
+    check_example(metric, n[2 * i], n[2 * i + 1]);
+    examples.emplace_back(n[2 * i], n[2 * i + 1] == 1);
+  }
+  std::sort(examples.begin(), examples.end());
+  return examples;
+}
 
 Metric auc(Value score, Value label, SourceLocation where) {
   const nn::LocationScope at(score, "auc", where);
-  check_pairs("auc", score, label);
-  const Value pair = stack({flat(score), flat(cast(label, {.dtype = score.dtype()}))}, 1);
   return {.name = "auc",
-          .value = pair,
+          .value = score_label_pairs("auc", score, label),
           .combine = Metric::Combine::join,
           .finish = exact_auc,
           .larger_better = true};

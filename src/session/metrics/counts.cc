@@ -1,8 +1,11 @@
-// Precision, recall and F1: all are made of counts of right predictions, predictions and examples.
+// Metrics of counts of right predictions, predictions and examples: precision, recall, F1,
+// intersection over union and Matthews correlation; Cohen's kappa of two classes.
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "nn/layer.h"
@@ -16,8 +19,11 @@ namespace {
 
 using Average = ClassOptions::Average;
 
+constexpr double kNoRate = std::numeric_limits<double>::quiet_NaN();
+
 struct Counts {
   double hits = 0, predicted = 0, examples = 0;
+  double all = 0;  // examples of both classes, for metrics of two
 };
 
 using Rate = double (*)(const Counts&);
@@ -26,6 +32,7 @@ double precision_of(const Counts& c) { return share_of(c.hits, c.predicted); }
 double recall_of(const Counts& c) { return share_of(c.hits, c.examples); }
 // 2 p r / (p + r), with p and r written out.
 double f1_of(const Counts& c) { return share_of(2 * c.hits, c.predicted + c.examples); }
+double iou_of(const Counts& c) { return share_of(c.hits, c.predicted + c.examples - c.hits); }
 
 // --- Classes
 
@@ -73,19 +80,40 @@ double averaged(const std::vector<Counts>& classes, Average average, Rate rate) 
   return average == Average::micro ? rate(total) : share_of(sum, weight);
 }
 
+// R_K of Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient",
+// 2004.
+double matthews_of(const std::vector<Counts>& classes) {
+  double hits = 0, examples = 0, products = 0, predicted_squares = 0, example_squares = 0;
+  for (const Counts& c : classes) {
+    hits += c.hits;
+    examples += c.examples;
+    products += c.predicted * c.examples;
+    predicted_squares += c.predicted * c.predicted;
+    example_squares += c.examples * c.examples;
+  }
+  if (examples == 0) return kNoRate;
+  const double square = examples * examples;
+  const double spread = std::sqrt(square - predicted_squares) * std::sqrt(square - example_squares);
+  return share_of(hits * examples - products, spread);
+}
+
 std::string name_of(const std::string& stem, const ClassOptions& options) {
   if (options.of_class >= 0) return fmt::format("{}_{}", stem, options.of_class);
   if (options.average == Average::micro) return stem + "_micro";
   return options.average == Average::weighted ? stem + "_weighted" : stem;
 }
 
+void check_known_classes(const char* metric, const Value& logits, const Value& label) {
+  check_classes(metric, logits, label);
+  if (!logits.dim(-1).is_constant()) {
+    fail_usage(fmt::format("{}: the number of classes must be known: {}", metric, logits.str()));
+  }
+}
+
 Metric class_metric(const char* stem, Rate rate, Value logits, Value label,
                     const ClassOptions& options, const SourceLocation& where) {
   const nn::LocationScope at(logits, stem, where);
-  check_classes(stem, logits, label);
-  if (!logits.dim(-1).is_constant()) {
-    fail_usage(fmt::format("{}: the number of classes must be known: {}", stem, logits.str()));
-  }
+  check_known_classes(stem, logits, label);
   const std::int64_t classes = logits.dim(-1).constant();
   if (options.of_class < -1 || options.of_class >= classes) {
     fail_usage(fmt::format("{}: there is no class {}: logits {} have classes 0 to {}", stem,
@@ -107,14 +135,26 @@ Metric class_metric(const char* stem, Rate rate, Value logits, Value label,
 
 Value count(Value condition) { return sum(cast(condition, {.dtype = f32})); }
 
-// f32[5]: the counts of the positive class, wrong labels and scores that are NaN.
+// f32[6]: the counts of the positive class, wrong labels, scores that are NaN, and all elements.
 Value binary_counts(Value score, Value label, double threshold) {
   const Value predicted = less(threshold, score);
   const Value positive = trireme::equal(label, 1.0);
   const Value wrong = logical_not(logical_or(positive, trireme::equal(label, 0.0)));
   return stack({count(logical_and(predicted, positive)), count(predicted), count(positive),
-                count(wrong), count(is_nan(score))},
+                count(wrong), count(is_nan(score)), dim_size(score, {.dtype = f32})},
                0);
+}
+
+double binary_matthews_of(const Counts& c) {
+  const double missed = c.examples - c.hits;
+  const Counts other{c.all - c.predicted - missed, c.all - c.predicted, c.all - c.examples};
+  return matthews_of({c, other});
+}
+
+double binary_kappa_of(const Counts& c) {
+  const double errors = c.predicted + c.examples - 2 * c.hits;
+  const double by_chance = c.predicted * (c.all - c.examples) + (c.all - c.predicted) * c.examples;
+  return by_chance == 0 ? kNoRate : 1 - errors * c.all / by_chance;
 }
 
 Metric binary_metric(const char* name, Rate rate, Value score, Value label,
@@ -125,7 +165,7 @@ Metric binary_metric(const char* name, Rate rate, Value score, Value label,
     const double* n = all.data<double>();
     if (n[3] > 0) fail_data(fmt::format("{}: {} labels are neither 0 nor 1", name, n[3]));
     if (n[4] > 0) fail_data(fmt::format("{}: {} scores are NaN", name, n[4]));
-    return rate({n[0], n[1], n[2]});
+    return rate({n[0], n[1], n[2], n[5]});
   };
   return {.name = name,
           .value = binary_counts(score, cast(label, {.dtype = f32}), options.threshold),
@@ -145,6 +185,36 @@ Metric recall(Value logits, Value label, ClassOptions options, SourceLocation wh
 Metric f1(Value logits, Value label, ClassOptions options, SourceLocation where) {
   return class_metric("f1", f1_of, logits, label, options, where);
 }
+Metric iou(Value logits, Value label, ClassOptions options, SourceLocation where) {
+  return class_metric("iou", iou_of, logits, label, options, where);
+}
+
+Metric class_iou(Value logits, Value label, LabelOptions options, SourceLocation where) {
+  const nn::LocationScope at(logits, "class_iou", where);
+  check_known_classes("class_iou", logits, label);
+  const auto finish = [](const Tensor& all) {
+    std::vector<double> rates;
+    for (const Counts& c : counts_by_class(all)) {
+      rates.push_back(c.predicted + c.examples > 0 ? iou_of(c) : kNoRate);
+    }
+    return Tensor::from<double>({all.dim(1)}, rates);
+  };
+  return {.name = "class_iou",
+          .value = class_counts(logits, label, {.ignore_index = options.ignore_index}),
+          .combine = Metric::Combine::sum,
+          .larger_better = true,
+          .finish_tensor = finish};
+}
+
+Metric matthews_correlation(Value logits, Value label, LabelOptions options, SourceLocation where) {
+  const nn::LocationScope at(logits, "matthews_correlation", where);
+  check_known_classes("matthews_correlation", logits, label);
+  return {.name = "matthews_correlation",
+          .value = class_counts(logits, label, {.ignore_index = options.ignore_index}),
+          .combine = Metric::Combine::sum,
+          .finish = [](const Tensor& all) { return matthews_of(counts_by_class(all)); },
+          .larger_better = true};
+}
 
 Metric binary_precision(Value score, Value label, BinaryOptions options, SourceLocation where) {
   return binary_metric("precision", precision_of, score, label, options, where);
@@ -154,6 +224,16 @@ Metric binary_recall(Value score, Value label, BinaryOptions options, SourceLoca
 }
 Metric binary_f1(Value score, Value label, BinaryOptions options, SourceLocation where) {
   return binary_metric("f1", f1_of, score, label, options, where);
+}
+Metric binary_iou(Value score, Value label, BinaryOptions options, SourceLocation where) {
+  return binary_metric("iou", iou_of, score, label, options, where);
+}
+Metric binary_cohen_kappa(Value score, Value label, BinaryOptions options, SourceLocation where) {
+  return binary_metric("cohen_kappa", binary_kappa_of, score, label, options, where);
+}
+Metric binary_matthews_correlation(Value score, Value label, BinaryOptions options,
+                                   SourceLocation where) {
+  return binary_metric("matthews_correlation", binary_matthews_of, score, label, options, where);
 }
 
 ClassReport class_report(const Tensor& confusion) {

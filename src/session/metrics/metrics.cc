@@ -101,13 +101,10 @@ Metric log_loss(Value logits, Value label, LabelOptions options, SourceLocation 
   return mean_over("log_loss", losses, kept_labels(label, options, where), false, where);
 }
 
-Metric confusion_matrix(Value logits, Value label, LabelOptions options, SourceLocation where) {
-  check_classes("confusion_matrix", logits, label);
-  if (logits.rank() != 2) {
-    fail_usage("confusion_matrix: logits must be f32[batch, classes], but are " + logits.str());
-  }
-  const Dim classes = logits.dim(1);
-  const Shape one_each = with_ones(label.shape(), 2);
+Value confusion_counts(Value logits, Value label, const LabelOptions& options,
+                       const SourceLocation& where) {
+  const Dim classes = logits.dim(-1);
+  const Shape all = {product(label.shape())}, one_each = {all[0], 1, 1};
   const Value predicted = argmax(logits, {.axes = {-1}}, where);
   const Value in_row = trireme::equal(reshape(label, {.shape = one_each}, where),
                                       numbers_along(logits, {classes, 1}, 0, where), where);
@@ -117,9 +114,16 @@ Metric confusion_matrix(Value logits, Value label, LabelOptions options, SourceL
   if (const Value kept = kept_labels(label, options, where)) {
     counts = logical_and(counts, reshape(kept, {.shape = one_each}, where), where);
   }
-  const Value hit = cast(counts, {.dtype = f32}, where);
+  return sum(cast(counts, {.dtype = f32}, where), {.axes = {0}}, where);
+}
+
+Metric confusion_matrix(Value logits, Value label, LabelOptions options, SourceLocation where) {
+  check_classes("confusion_matrix", logits, label);
+  if (logits.rank() != 2) {
+    fail_usage("confusion_matrix: logits must be f32[batch, classes], but are " + logits.str());
+  }
   return {.name = "confusion",
-          .value = sum(hit, {.axes = {0}}, where),
+          .value = confusion_counts(logits, label, options, where),
           .combine = Metric::Combine::sum};
 }
 

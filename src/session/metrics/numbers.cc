@@ -18,6 +18,8 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
+}  // namespace
+
 void check_numbers(std::string_view metric, Value predicted, Value target) {
   if (predicted.shape() == target.shape() && is_arithmetic_float(predicted.dtype()) &&
       is_arithmetic_float(target.dtype())) {
@@ -28,6 +30,8 @@ void check_numbers(std::string_view metric, Value predicted, Value target) {
                   "  predicted  {}\n  target     {}\n  hint       reshape one of them",
                   metric, predicted.str(), target.str()));
 }
+
+namespace {
 
 Value difference(Value predicted, Value target) {
   return sub(predicted, cast(target, {.dtype = predicted.dtype()}));

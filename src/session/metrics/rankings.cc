@@ -106,6 +106,11 @@ double reciprocal_rank_of(Iterator begin, Iterator end, std::size_t k) {
   return 0;
 }
 
+// 1 if a relevant row is among the first k.
+double hit_of(Iterator begin, Iterator end, std::size_t k) {
+  return reciprocal_rank_of(begin, end, k) > 0 ? 1 : 0;
+}
+
 Rows sorted_rows(const std::string& metric, const Tensor& all) {
   Rows rows;
   for (std::int64_t i = 0; i < all.dim(0); ++i) {
@@ -181,6 +186,11 @@ Metric grouped_average_precision(Value score, Value relevance, Value group, Sour
 Metric reciprocal_rank(Value score, Value relevance, Value group, RankingOptions options,
                        SourceLocation where) {
   return ranking_metric("mrr", reciprocal_rank_of, score, relevance, group, options.k, where);
+}
+
+Metric hit_rate(Value score, Value relevance, Value group, RankingOptions options,
+                SourceLocation where) {
+  return ranking_metric("hit_rate", hit_of, score, relevance, group, options.k, where);
 }
 
 }  // namespace trireme

@@ -94,6 +94,10 @@ double finished(const Metric& metric, const Tensor& all) {
   return metric.finish ? metric.finish(Tensor::scalar(sum / weight)) : sum / weight;
 }
 
+Tensor finished_tensor(const Metric& metric, const Tensor& all) {
+  return metric.finish_tensor && all.elements() > 0 ? metric.finish_tensor(all) : all;
+}
+
 void MetricSum::add(const std::vector<Tensor>& values, std::int64_t examples) {
   if (examples == 0) return;  // a mean of nothing is NaN
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
@@ -167,7 +171,7 @@ Metrics MetricSum::result() const {
     if (metric.is_number()) {
       result.numbers_.emplace_back(metric.name, finished(metric, all_of(i)));
     } else {
-      result.tensors_.emplace_back(metric.name, all_of(i));
+      result.tensors_.emplace_back(metric.name, finished_tensor(metric, all_of(i)));
     }
   }
   return result;

@@ -12,6 +12,9 @@ namespace trireme {
 // Returns the metric of all batches, or of one batch, as one number. NaN without elements.
 double finished(const Metric& metric, const Tensor& all);
 
+// The same for a metric that is a tensor.
+Tensor finished_tensor(const Metric& metric, const Tensor& all);
+
 // Combines the metrics of batches. A mean weights every batch by its examples, so that a smaller
 // last batch has less weight; a ratio brings its own weights.
 class MetricSum {
