@@ -13,7 +13,9 @@ NB_MODULE(_core, m) {
   add_data(m);
   add_session(m);
   add_state(m);
+  add_tensorboard(m);
   add_training(m);
   add_models(m);
+  add_jobs(m);
   add_losses(m);
 }

@@ -19,6 +19,8 @@ void add_session(nb::module_& m);
 void add_state(nb::module_& m);
 void add_training(nb::module_& m);
 void add_models(nb::module_& m);
+void add_tensorboard(nb::module_& m);
+void add_jobs(nb::module_& m);
 void add_losses(nb::module_& m);
 
 }  // namespace trireme::python
