@@ -68,7 +68,8 @@ def signature_parts(arguments, alias):
 
 def with_arrays(arguments, result):
     """Hints by which a function of Arrays returns Arrays."""
-    if any(re.search(r"\bValue\b", a.hint) for a in arguments):
+    hints = " ".join([a.hint for a in arguments] + [result])
+    if len(re.findall(r"\bValue\b", hints)) > 1 and any(re.search(r"\bValue\b", a.hint) for a in arguments):
         for argument in arguments:
             argument.hint = re.sub(r"\bValue\b", "V", argument.hint)
         result = re.sub(r"\bValue\b", "V", result)
