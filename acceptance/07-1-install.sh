@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # `pip install .` in a fresh virtual environment and the Python example of the README in at most 10
 # minutes from a clean clone, and in at most 1 minute from a wheel of at most 60 MB. `import
-# trireme` in at most 0.15 s. Imports beside torch, paddle, numpy and protobuf in every order.
+# trireme` in at most 0.15 s. The command `trireme` of the wheel launches four processes of a Python
+# program. Imports beside torch, paddle, numpy and protobuf in every order.
 # WITHOUT_BUILD=1 uses the wheel in build/wheels. Needs the network; downloads 1 GB.
 source "$(dirname "$0")/common.sh"
 status=0
@@ -40,6 +41,11 @@ start=$SECONDS
 example "$work/wheel" >"$out/07-1-wheel.log" 2>&1 || status=1
 wheel_seconds=$((SECONDS - start))
 [ "$wheel_seconds" -le 60 ] || status=1
+
+(cd "$work" && wheel/bin/trireme launch --trainers 2 --servers 2 \
+  --program "$work/wheel/bin/python $OLDPWD/examples/clicks_by_processes.py" -- 20000) \
+  >>"$out/07-1-wheel.log" 2>&1 || status=1
+grep -q 'test auc: ' "$out/07-1-wheel.log" || status=1
 
 import_time=$(for _ in 1 2 3 4 5; do
   "$work/wheel/bin/python" -c 'import time; t = time.perf_counter(); import trireme; print(time.perf_counter() - t)'

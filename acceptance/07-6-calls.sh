@@ -13,5 +13,5 @@ for process in $(jobs -p); do wait "$process" || status=1; done
 tail -qn 1 "$out"/07-6-calls-*.log
 made=$(sed -nE 's/^([0-9]+) calls.*/\1/p' "$out"/07-6-calls-*.log | awk '{ n += $1 } END { print n + 0 }')
 types=$(MYPYPATH=build/release/python build/venv/bin/python -m mypy --strict \
-  --cache-dir "$out/mypy" build/release/python/trireme examples/{gan,siamese,vae}.py | tail -n 1) || status=1
+  --cache-dir "$out/mypy" build/release/python/trireme examples/{gan,siamese,vae,clicks_by_processes}.py | tail -n 1) || status=1
 conclude "$status" "$made calls without a crash; $types"

@@ -51,7 +51,7 @@ def main() -> None:
     session = tr.Session(program)
     train = tr.datasets.mnist("train").shuffle(1).take(6400 if quick else 60000).batch(64)
     for epoch in range(1 if quick else 20):
-        losses = []
+        losses: list[tuple[float, float]] = []
         for batch in train.epoch(epoch):
             feeds = {"image": batch["image"]}
             d = session.run(feeds, loss_d, training=True, updates="d")

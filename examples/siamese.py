@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import trireme as tr
 
@@ -56,7 +57,7 @@ def main() -> None:
     for epoch in range(1 if quick else 10):
         losses = [session.run(pairs(*train, choose), loss, training=True, updates=True)
                   for _ in range(60 if quick else 300)]
-        right = []
+        right: list[NDArray[np.bool_]] = []
         for _ in range(20):
             batch = pairs(*test, choose)
             right.append((session.run(batch, distance) < 0.5) == batch["same"])

@@ -63,7 +63,7 @@ PUBLIC_HEADERS = {
     "text_data": "data",
     "inference": "inference",
     "array": "session", "callback": "session", "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "lbfgs": "session", "metrics": "session", "precision": "session", "saved_model": "session", "session": "session", "state": "session",
-    "trainer": "session", "trireme": "session",
+    "tensorboard": "session", "trainer": "session", "trireme": "session",
     "distributed": "distributed", "exported_table": "distributed",
 }
 

@@ -22,6 +22,8 @@ namespace {
 namespace tr = trireme;
 
 void draw_sheet(tr::Job& job, const std::string& path) {
+  std::optional<tr::AveragedParameters> averaged;
+  if (job.averages()) averaged.emplace(job.trainer().averaged());
   const tr::data::Dataset& all = job.test_data()->dataset();
   const tr::data::Dataset test = all.take(std::min(kSheetPictures, all.size()));
   const tr::Tensor scores = job.trainer().predict(test.batch(kSheetPictures), job.output());
@@ -75,8 +77,7 @@ void prepare_resume(tr::Job& job, const TrainArguments& arguments, tr::FitOption
                 stop_signal()};
 }
 
-// Returns the seconds.
-double fit(tr::Job& job, const TrainArguments& arguments) {
+tr::JobResult run(tr::Job& job, const TrainArguments& arguments) {
   tr::FitOptions options = job.fit_options();
   options.progress = !arguments.quiet;
   prepare_resume(job, arguments, options);
@@ -96,22 +97,20 @@ double fit(tr::Job& job, const TrainArguments& arguments) {
   };
   const StopSignals signals;
   options.stop = [] { return stop_signal() != 0; };
-  const auto start = std::chrono::steady_clock::now();
-  job.trainer().fit(job.train_data(), options);
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  if (stop_signal() != 0) throw_stopped(job, options);
-  if (!arguments.quiet) std::fprintf(stderr, "trained in %.1f s\n", spent.count());
-  return spent.count();
+  const tr::JobResult result = tr::train_job(job, options);
+  if (result.stopped) throw_stopped(job, options);
+  if (!arguments.quiet) std::fprintf(stderr, "trained in %.1f s\n", result.seconds);
+  return result;
 }
 
-void print_json(tr::Job& job, double seconds, const std::optional<tr::Metrics>& tested) {
+void print_json(tr::Job& job, const tr::JobResult& result) {
   nlohmann::ordered_json json = {{"job", job.name()},
-                                 {"steps", job.trainer().steps()},
-                                 {"seconds", seconds},
+                                 {"steps", result.steps},
+                                 {"seconds", result.seconds},
                                  {"saved_model", job.output_directory()}};
-  if (tested) {
-    json["test"] = {{"examples", tested->examples()}};
-    for (const auto& [name, value] : tested->numbers()) json["test"][name] = value;
+  if (result.test) {
+    json["test"] = {{"examples", result.test->examples()}};
+    for (const auto& [name, value] : result.test->numbers()) json["test"][name] = value;
   }
   std::printf("%s\n", json_text(json, 2).c_str());
 }
@@ -126,22 +125,17 @@ void train(TrainArguments arguments) {
   }
   tr::Job job = tr::Job::read(arguments.job, arguments.options);
   if (!arguments.quiet) std::fprintf(stderr, "%s\n", job.summary().c_str());
-  const double seconds = fit(job, arguments);
-  std::optional<tr::AveragedParameters> averaged;
-  if (job.averages()) averaged.emplace(job.trainer().averaged());
-  std::optional<tr::Metrics> tested;
-  if (job.test_data() != nullptr) tested = job.trainer().evaluate(*job.test_data());
-  if (tested && !arguments.json) {
-    print_measured(*tested, "test ", job.test_data()->dataset().class_names());
+  const tr::JobResult result = run(job, arguments);
+  if (result.test && !arguments.json) {
+    print_measured(*result.test, "test ", job.test_data()->dataset().class_names());
     std::fflush(stdout);
   }
   const std::string& directory = job.output_directory();
-  job.trainer().save(directory, job.save_options());
   if (job.test_data() != nullptr && has_pictures(job) && !arguments.no_sheet) {
     draw_sheet(job, arguments.sheet.empty() ? directory + "/test_images.png" : arguments.sheet);
   }
   const tr::SaveOptions saved = job.save_options();
-  if (arguments.json) print_json(job, seconds, tested);
+  if (arguments.json) print_json(job, result);
   std::fprintf(stderr, "saved %s/   (try: trireme predict %s %s)\n", directory.c_str(),
                directory.c_str(),
                !saved.preprocessing.empty()                         ? "image.png"

@@ -5,6 +5,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "trireme/export.h"
+
+// Runs the program with these arguments and returns its exit code.
+TRIREME_API int trireme_distributed_main(int argc, char** argv);
+
 namespace commands {
 
 void add_launch(CLI::App& app);

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "distributed/launch/kubernetes.h"
 #include "distributed/launch/launcher.h"
+#include "distributed/launch/program_command.h"
 
 namespace commands {
 namespace {
@@ -23,6 +24,7 @@ constexpr const char* kExamples = R"(examples:
   trireme launch --trainers 2 --etcd 127.0.0.1:2379 job.toml
 your own program (trireme/distributed.h) and its arguments:
   trireme launch --program ./mine --trainers 2 --servers 1 -- --epochs 3
+  trireme launch --program "python train.py" --trainers 2 -- --epochs 3
 on several machines with a shared folder for the job, its data and certificates:
   srun -N3 -n3 trireme launch --interface eth0 --credentials keys --trainers 6 --servers 3 job.toml
   mpirun -np 3 trireme launch --interface eth0 --credentials keys --trainers 6 --servers 3 job.toml
@@ -110,9 +112,11 @@ void set_job(Options& options) {
     launch.job = options.words.front();
     return;
   }
-  launch.job = options.program;
+  launch.arguments = dist::program_words(options.program);
+  launch.job = launch.arguments.front();
+  launch.arguments.erase(launch.arguments.begin());
+  launch.arguments.insert(launch.arguments.end(), options.words.begin(), options.words.end());
   launch.own_program = true;
-  launch.arguments = options.words;
 }
 
 void check(const Options& options) {
@@ -133,7 +137,8 @@ void add_launch(CLI::App& app) {
                       "job file; with --program the arguments of the program, after --");
   command->add_option(
       "--program", options.program,
-      "your own training program, instead of a job file; for Kubernetes its path in the image");
+      "your own training program, instead of a job file, such as ./mine or \"python train.py\"; "
+      "for Kubernetes its path in the image");
   command->add_option("--trainers", options.trainers, "number of trainers, or MIN:MAX (2)");
   command->add_option("--servers", launch.servers, "number of parameter servers (0)");
   command

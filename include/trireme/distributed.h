@@ -69,6 +69,9 @@ class TRIREME_API Member {
   Member& operator=(Member&&) = delete;
 
   bool is_launched() const;
+  // The name of this process in the job, such as "trainer_1", for its messages and files. Empty if
+  // alone. Processes join and leave, so they have no ranks; a replacement gets a new name.
+  std::string name() const;
   // The number of processes that share the steps of an epoch at the start of the job, for
   // schedules; 1 if alone.
   int trainers() const;
@@ -96,6 +99,12 @@ class TRIREME_API Member {
   // false and prints a line: they stay in the checkpoints and exports of the servers. Errors: as
   // Trainer::save.
   bool save(Trainer& trainer, const std::string& directory, const SaveOptions& options);
+
+  // How this member ends if its destructor should not decide it. finish() notifies the others that
+  // the chief is done, as the destructor does, and throws its errors: Unavailable. abandon() makes
+  // another process the chief, as an exception does. After either, the destructor does neither.
+  void finish();
+  void abandon() noexcept;
 
  private:
   struct State;

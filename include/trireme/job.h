@@ -130,6 +130,20 @@ class TRIREME_API Job {
   std::unique_ptr<State> state_;
 };
 
+// A training of train_job() that has ended.
+struct JobResult {
+  std::int64_t steps = 0;            // of the Trainer, with those before a resume
+  double seconds = 0;                // of training
+  bool stopped = false;              // by FitOptions::stop: nothing was tested and saved
+  Metrics training = {};             // of the last epoch
+  std::optional<Metrics> test = {};  // none without test data
+};
+
+// Trains a job as `trireme train` does: trains with `options`, usually those of job.fit_options(),
+// measures the test data and saves the model. The last two use the averages of the parameters if
+// the job keeps them. Errors: as Job, Trainer::fit and Trainer::save.
+TRIREME_API JobResult train_job(Job& job, const FitOptions& options);
+
 // All ops, layers, losses, optimizers, schedules and tables of jobs with their options, as JSON:
 // docs/reference/catalog.md has the format.
 TRIREME_API std::string catalog_json();

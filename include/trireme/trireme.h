@@ -43,6 +43,7 @@
 #include "trireme/state.h"
 #include "trireme/structured.h"
 #include "trireme/tensor.h"
+#include "trireme/tensorboard.h"
 #include "trireme/text.h"
 #include "trireme/text_data.h"
 #include "trireme/trainer.h"

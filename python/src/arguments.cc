@@ -24,9 +24,9 @@ using Functions = std::unordered_map<std::string_view, nb::object (*)(const Call
 const Functions& functions() {
   static const Functions all = [] {
     Functions made;
-    for (const auto& entries :
-         {ops_functions(), losses_functions(), nn_functions(), sequence_functions(),
-          metrics_functions(), optim_functions(), schedules_functions(), datasets_functions()}) {
+    for (const auto& entries : {ops_functions(), losses_functions(), nn_functions(),
+                                sequence_functions(), metrics_functions(), optim_functions(),
+                                schedules_functions(), datasets_functions(), jobs_functions()}) {
       for (const CallEntry& entry : entries) made.emplace(entry.name, entry.function);
     }
     return made;

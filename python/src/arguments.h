@@ -136,5 +136,6 @@ std::span<const CallEntry> metrics_functions();
 std::span<const CallEntry> optim_functions();
 std::span<const CallEntry> schedules_functions();
 std::span<const CallEntry> datasets_functions();
+std::span<const CallEntry> jobs_functions();
 
 }  // namespace trireme::python

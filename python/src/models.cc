@@ -18,17 +18,22 @@ namespace trireme::python {
 
 namespace {
 
-void save(const Program& program, Session& session, nb::handle directory, const nb::kwargs& given) {
-  nb::dict all;
-  all.update(given);
-  all["directory"] = directory;
-  const Call call("save_model", all, caller());
+SaveOptions save_options(const Call& call) {
   SaveOptions options;
   call.set("inputs", options.inputs);
   call.set("outputs", options.outputs);
   call.set("output_names", options.output_names);
   call.set("labels", options.labels);
   call.set("target", options.target);
+  return options;
+}
+
+void save(const Program& program, Session& session, nb::handle directory, const nb::kwargs& given) {
+  nb::dict all;
+  all.update(given);
+  all["directory"] = directory;
+  const Call call("save_model", all, caller());
+  const SaveOptions options = save_options(call);
   save_model(program, session, call.get<std::string>("directory"), options);
 }
 
@@ -62,6 +67,14 @@ void add_models(nb::module_& m) {
       .def("predict", predict, nb::arg("feeds"),
            nb::sig("def predict(self, feeds: Mapping[str, Any]) -> list[NDArray[Any]]"),
            "The outputs, in order.");
+  // For trireme.distributed, whose chief saves.
+  nb::class_<SaveOptions>(m, "SaveOptions")
+      .def(
+          "__init__",
+          [](SaveOptions* self, const nb::kwargs& given) {
+            new (self) SaveOptions(save_options(Call("save_model", given, caller())));
+          },
+          nb::arg("options"), nb::sig("def __init__(self, **options: Any) -> None"));
   m.def("save_model", save, nb::arg("program"), nb::arg("session"), nb::arg("directory"),
         nb::arg("options"),
         nb::sig("def save_model(program: Program, session: Session, directory: str, *, inputs: "

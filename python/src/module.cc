@@ -14,8 +14,10 @@ NB_MODULE(_core, m) {
   add_session(m);
   add_lbfgs(m);
   add_state(m);
+  add_tensorboard(m);
   add_training(m);
   add_models(m);
+  add_jobs(m);
   add_losses(m);
   add_metrics(m);
 }

@@ -54,6 +54,11 @@ void add_operator(nb::class_<HeldValue>& type, const char* method, const char* s
   }
 }
 
+// For notebooks.
+nb::object html_of(const char* function, nb::handle self) {
+  return nb::module_::import_("trireme.notebook").attr(function)(self);
+}
+
 [[noreturn]] void fail_truth(const HeldValue& held) {
   throw Error(ErrorKind::usage,
               held.value().str() +
@@ -72,6 +77,9 @@ void add_value(nb::module_& m) {
       .def_prop_ro("name", [](const HeldValue& held) { return held.value().name(); })
       .def_prop_ro("program", [](const HeldValue& held) { return held.program(); })
       .def("__repr__", [](const HeldValue& held) { return held.value().str(); })
+      .def(
+          "_repr_html_", [](nb::handle self) { return html_of("value_html", self); },
+          nb::sig("def _repr_html_(self) -> str"))
       .def("__hash__",
            [](const HeldValue& held) { return std::hash<const void*>()(held.value().get()); })
       .def(
@@ -247,6 +255,9 @@ void add_program(nb::module_& m) {
            [](const Program& program) { return std::hash<const void*>()(&program.ir()); })
       .def_static("parse", [](const std::string& text) { return Program::parse(text); })
       .def("__str__", &Program::str)
+      .def(
+          "_repr_html_", [](nb::handle self) { return html_of("program_html", self); },
+          nb::sig("def _repr_html_(self) -> str"))
       .def("__repr__", [](const Program& program) { return "<Program " + program.name() + ">"; });
 }
 

@@ -375,6 +375,8 @@ nb::object to_python(const std::vector<Value>& values) {
   return list;
 }
 
+nb::object to_python(const std::string& text) { return nb::str(text.data(), text.size()); }
+
 nb::object to_python(const std::vector<std::string>& texts) {
   nb::list list;
   for (const std::string& text : texts) list.append(nb::str(text.data(), text.size()));

@@ -63,6 +63,7 @@ nb::object to_python(Array array);
 nb::object to_python(const std::vector<Value>& values);
 nb::object to_python(const Dim& dim);
 nb::object to_python(const Shape& shape);
+nb::object to_python(const std::string& text);
 nb::object to_python(const std::vector<std::string>& texts);
 nb::object to_python(const Initializer& initializer);
 nb::object to_python(const Metric& metric);

@@ -3,6 +3,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <pthread.h>
+
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -51,15 +54,34 @@ SessionOptions session_options(const Call& call) {
 
 namespace {
 
+using Users = std::unordered_map<const void*, std::thread::id>;
+
 // The threads that use objects now. The interpreter lock guards it.
-std::unordered_map<const void*, std::thread::id>& users() {
-  static std::unordered_map<const void*, std::thread::id> all;
+Users& users() {
+  static Users all;
   return all;
+}
+
+// Whether this process is a copy of one in which another thread ran. What that thread had locked
+// stays locked here.
+std::atomic<bool> forked_during_run = false;
+
+void after_fork() {
+  for (const auto& [object, thread] : users()) {
+    if (thread != std::this_thread::get_id()) forked_during_run = true;
+  }
 }
 
 }  // namespace
 
 InUse::InUse(const void* object) : object_(object) {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, after_fork);
+  static_cast<void>(registered);
+  if (forked_during_run) {
+    throw Error(ErrorKind::usage,
+                "this process was forked while another thread ran a Session\n"
+                "  hint   fork before, or use multiprocessing.get_context(\"spawn\")");
+  }
   const auto [user, is_new] = users().emplace(object, std::this_thread::get_id());
   outermost_ = is_new;
   if (user->second != std::this_thread::get_id()) {

@@ -1,11 +1,13 @@
 // minimize() and the Trainer.
 
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arguments.h"
@@ -19,7 +21,7 @@
 
 namespace trireme::python {
 
-namespace {
+namespace {}  // namespace
 
 nb::dict numbers_of(const Metrics& metrics) {
   nb::dict numbers;
@@ -27,6 +29,8 @@ nb::dict numbers_of(const Metrics& metrics) {
   for (const auto& [name, tensor] : metrics.tensors()) numbers[name.c_str()] = array_of(tensor);
   return numbers;
 }
+
+namespace {
 
 UpdateOptions update_options(const Call& call) {
   UpdateOptions options;
@@ -78,28 +82,57 @@ nb::dict report_of(const EpochReport& report) {
   return made;
 }
 
-void set_callbacks(const nb::kwargs& given, FitOptions& options) {
+// Calls a function of Python, unless Ctrl-C has come before. Python may raise KeyboardInterrupt in
+// any function: then the training goes on to the end of the step. Returns whether the result was
+// true.
+template <class... Arguments>
+bool call_unless(Interrupt& interrupt, const Callable& function, const Arguments&... arguments) {
+  if (interrupt.error) return false;
+  try {
+    return function(arguments...);
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+    interrupt.error.emplace(std::move(error));
+    return false;
+  }
+}
+
+void set_callbacks(const nb::kwargs& given, FitOptions& options,
+                   const std::shared_ptr<Interrupt>& interrupt) {
   if (const auto function = callable(given, "after_epoch")) {
-    options.after_epoch = [f = *function](const EpochReport& report) {
+    options.after_epoch = [f = *function, interrupt](const EpochReport& report) {
       const nb::gil_scoped_acquire lock;
-      return f(report_of(report));
+      return call_unless(*interrupt, f, report_of(report));
     };
   }
   if (const auto function = callable(given, "after_step")) {
-    options.after_step = [f = *function](std::int64_t step, double loss) {
+    options.after_step = [f = *function, interrupt](std::int64_t step, double loss) {
       const nb::gil_scoped_acquire lock;
-      f(step, loss);
+      call_unless(*interrupt, f, step, loss);
     };
   }
   if (const auto function = callable(given, "after_evaluation")) {
-    options.after_evaluation = [f = *function](std::int64_t step, const Metrics& metrics) {
+    options.after_evaluation = [f = *function, interrupt](std::int64_t step,
+                                                          const Metrics& metrics) {
       const nb::gil_scoped_acquire lock;
-      f(step, numbers_of(metrics));
+      call_unless(*interrupt, f, step, numbers_of(metrics));
     };
   }
 }
 
 void set_watch(const Call& call, const char* name, Watch& watch) { call.set(name, watch.metric); }
+
+// Callbacks of C++; those of Python are functions here.
+void set_native_callbacks(const nb::kwargs& given, FitOptions& options) {
+  if (!given.contains("callbacks") || given["callbacks"].is_none()) return;
+  for (const nb::handle callback : nb::object(given["callbacks"])) {
+    if (!nb::try_cast(nb::borrow(callback), options.callbacks.emplace_back(), false)) {
+      throw Error(ErrorKind::usage,
+                  "Trainer.fit: a callback is of type " + type_text(callback) +
+                      "\n  hint   Model.fit takes those of Python, and Trainer.fit after_epoch");
+    }
+  }
+}
 
 void set_fit_options(const Call& call, FitOptions& options) {
   call.set("epochs", options.epochs);
@@ -120,34 +153,45 @@ void set_fit_options(const Call& call, FitOptions& options) {
   call.set("min_delta", options.early_stopping.min_delta);
 }
 
+}  // namespace
+
+std::shared_ptr<Interrupt> set_fit(const char* function, const nb::kwargs& given,
+                                   FitOptions& options) {
+  auto interrupt = std::make_shared<Interrupt>();
+  set_fit_options(Call(function, given, caller()), options);
+  set_callbacks(given, options, interrupt);
+  set_native_callbacks(given, options);
+  options.stop = [interrupt] {
+    const nb::gil_scoped_acquire lock;
+    if (!interrupt->error && PyErr_CheckSignals() != 0) interrupt->error.emplace();
+    return interrupt->error.has_value();
+  };
+  return interrupt;
+}
+
+namespace {
+
 nb::dict fit(Trainer& trainer, const data::Batches& batches, nb::handle validation,
              const nb::kwargs& given) {
   FitOptions options;
-  set_fit_options(Call("Trainer.fit", given, caller()), options);
-  set_callbacks(given, options);
+  const auto interrupt = set_fit("Trainer.fit", given, options);
   const data::Batches* validating = nullptr;
   if (!validation.is_none() && !nb::try_cast(nb::borrow(validation), validating, false)) {
     throw Error(ErrorKind::usage, "Trainer.fit: validation is of type " + type_text(validation));
   }
   options.validation = validating;
-  // Ctrl-C ends the training after a step, with a checkpoint, and is raised then.
-  options.stop = [interrupted = false]() mutable {
-    const nb::gil_scoped_acquire lock;
-    interrupted = interrupted || PyErr_CheckSignals() != 0;
-    return interrupted;
-  };
   std::optional<Metrics> metrics;
   const InUse used(&trainer.session());
   {
     const nb::gil_scoped_release unlocked;
     metrics = trainer.fit(batches, options);
   }
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  if (interrupt->error) throw std::move(*interrupt->error);
   return numbers_of(*metrics);
 }
 
-void make_trainer(Trainer* self, nb::handle loss, nb::handle optimizer, nb::handle metrics,
-                  const nb::kwargs& given) {
+TrainerOptions trainer_options(nb::handle loss, nb::handle optimizer, nb::handle metrics,
+                               const nb::kwargs& given) {
   nb::dict all;
   all.update(given);
   all["loss"] = loss;
@@ -161,8 +205,14 @@ void make_trainer(Trainer* self, nb::handle loss, nb::handle optimizer, nb::hand
   call.set("trace_nan", options.trace_nan);
   options.updates = update_options(call);
   options.session = session_options(call);
+  return options;
+}
+
+void make_trainer(Trainer* self, nb::handle loss, nb::handle optimizer, nb::handle metrics,
+                  const nb::kwargs& given) {
+  TrainerOptions options = trainer_options(loss, optimizer, metrics, given);
   Program program = Program::of(options.loss);
-  new (self) Trainer(program, std::move(options), call.where());
+  new (self) Trainer(program, std::move(options), caller());
 }
 
 void add_optimizers(nb::module_& m) {
@@ -216,6 +266,27 @@ void add_training(nb::module_& m) {
               "accumulate_weight: Value | None = None, "
               "average: Any = None, l1: float = 0, l2: float = 0) -> None"),
       "Adds the gradients of a loss and the updates of an optimizer to the Program.");
+  // For trireme.distributed, which changes them.
+  nb::class_<TrainerOptions>(m, "TrainerOptions")
+      .def(
+          "__init__",
+          [](TrainerOptions* self, nb::handle loss, nb::handle optimizer, nb::handle metrics,
+             const nb::kwargs& given) {
+            new (self) TrainerOptions(trainer_options(loss, optimizer, metrics, given));
+          },
+          nb::arg("loss"), nb::arg("optimizer"), nb::arg("metrics") = nb::none(),
+          nb::arg("options"),
+          nb::sig("def __init__(self, loss: Value, optimizer: Optimizer, metrics: "
+                  "Sequence[Metric] | None = None, **options: Any) -> None"));
+  m.def(
+      "make_trainer",
+      [](const TrainerOptions& options, nb::handle) {
+        Program program = Program::of(options.loss);
+        return Trainer(program, options, caller());
+      },
+      nb::arg("options"), nb::arg("keep"), nb::keep_alive<0, 2>(),
+      nb::sig("def make_trainer(options: TrainerOptions, keep: object) -> Trainer"),
+      "A Trainer, which keeps an object alive.");
   nb::class_<Trainer>(m, "Trainer", "Trains, evaluates and saves one Program.")
       .def("__init__", make_trainer, nb::arg("loss"), nb::arg("optimizer"),
            nb::arg("metrics") = nb::none(), nb::arg("options"),

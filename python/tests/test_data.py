@@ -1,6 +1,11 @@
 """What fit() takes: iterables, sequences of different lengths, data frames."""
 
+import importlib.util
+import os
+import subprocess
+import sys
 import unittest
+from pathlib import Path
 
 import numpy as np
 
@@ -128,6 +133,70 @@ class Frames(unittest.TestCase):
         model.compile("sgd", "mse", threads=1)
         model.fit(frame, Y, progress=False)
         self.assertEqual(model.predict(frame).shape, (60, 1))
+
+    def test_real_frames(self):
+        arrays = linear_model().fit(X, Y, progress=False)
+        for library in ("pandas", "polars"):
+            with self.subTest(library):
+                if importlib.util.find_spec(library) is None:
+                    self.skipTest(f"{library} is not installed")
+                made = importlib.import_module(library).DataFrame
+                frame = made({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
+                target = made({"y": Y[:, 0]})
+                for y in (Y, target, target["y"]):
+                    self.assertEqual(linear_model().fit(frame, y, progress=False).history,
+                                     arrays.history)
+                a, b = tr.Input((1,), name="a"), tr.Input((1,), name="b")
+                model = tr.Model([a, b], tr.nn.linear(tr.concat([a, b], axis=1), 1))
+                model.compile("sgd", "mse", threads=1)
+                model.fit(frame, target["y"], progress=False)
+                np.testing.assert_array_equal(
+                    model.predict(frame), model.predict({"a": X[:, :1], "b": X[:, 1:2]}))
+                with self.assertRaisesRegex(tr.errors.UsageError, "2 inputs"):
+                    model.predict(frame[["a"]])
+                with self.assertRaisesRegex(tr.errors.DataError, "objects"):
+                    linear_model().fit(made({"a": ["x"] * 60}), Y, progress=False)
+
+
+LOADER = """
+import importlib.util, sys
+import numpy as np
+if importlib.util.find_spec("torch") is None:
+    sys.exit("no torch")
+import torch
+import trireme as tr
+random = np.random.default_rng(1)
+x = random.normal(size=(60, 3)).astype("f4")
+y = x @ np.float32([[1.0], [-2.0], [0.5]])
+
+def train(data, **options):
+    inputs = tr.Input((3,), name="x")
+    model = tr.Model(inputs, tr.nn.linear(inputs, 1))
+    model.compile(tr.optim.Sgd(0.1), "mse", threads=2)
+    return model.fit(data, epochs=3, progress=False, **options)["loss"]
+
+tensors = torch.utils.data.TensorDataset(torch.from_numpy(x), torch.from_numpy(y))
+expected = train(x, y=y, batch_size=10, shuffle=False)
+for workers in (0, 2):
+    loader = torch.utils.data.DataLoader(tensors, batch_size=10, num_workers=workers)
+    np.testing.assert_allclose(train(loader), expected, rtol=1e-6)
+print("same")
+"""
+
+
+class Loaders(unittest.TestCase):
+    """PyTorch's DataLoader, whose workers are children of fork(), beside the threads of a
+    Session."""
+
+    def test_workers(self):
+        environment = {**os.environ, "PYTHONPATH": os.fspath(Path(tr.__file__).parents[1])}
+        for python in filter(os.path.exists, (sys.executable, "/usr/bin/python3")):
+            done = subprocess.run([python, "-c", LOADER], capture_output=True, text=True,
+                                  timeout=120, env=environment)
+            if done.stderr != "no torch\n" and "No module named" not in done.stderr:
+                self.assertEqual(done.stdout, "same\n", done.stderr)
+                return
+        self.skipTest("PyTorch is not installed")
 
 
 if __name__ == "__main__":

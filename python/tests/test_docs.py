@@ -1,7 +1,10 @@
 """Python blocks of documentation run as they are printed, page by page."""
 
+import contextlib
+import io
 import os
 import re
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -25,6 +28,12 @@ class Docs(unittest.TestCase):
         self.assertAlmostEqual(names["w"].tolist()[1], 2, 4)
         value, w = names["step"](names["w"])
         self.assertLess(value.item(), 1e-8)
+
+    def test_jobs(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            with contextlib.redirect_stdout(io.StringIO()):
+                names = self.run_page("how-to/python-jobs.md")
+            self.assertLess(names["result"].history["val_loss"][-1], 0.1)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@
     model.fit(images, labels, epochs=2)
 """
 
-from trireme import (arrays, callbacks, data, datasets, errors, io, losses, metrics, nn, ops,
-                     optim, random, schedules, sequence)
+from trireme import (arrays, callbacks, data, datasets, distributed, errors, io, jobs, losses,
+                     metrics, nn, ops, optim, random, schedules, sequence)
 from trireme._core import (DType, Program, Session, Trainer, Value, bf16, boolean, f16, f32, f64,
                            i32, i64, minimize, u8)
 from trireme._made.ops import *  # noqa: F403
@@ -24,6 +24,6 @@ from trireme.optim import Schedule
 
 __all__ = ["DType", "Dataset", "Error", "History", "Input", "Model", "Program", "Schedule",
            "Session", "Trainer", "Value", "bf16", "boolean", "callbacks", "data", "datasets",
-           "errors", "f16", "f32", "f64", "i32", "i64", "io", "load_model", "losses", "metrics",
-           "minimize", "nn", "ops", "optim", "save_model", "schedules", "sequence", "u8"]
+           "distributed", "errors", "f16", "f32", "f64", "i32", "i64", "io", "jobs", "load_model",
+           "losses", "metrics", "minimize", "nn", "ops", "optim", "save_model", "schedules", "sequence", "u8"]
 __all__ += ["random", *ops.__all__, *arrays.__all__]

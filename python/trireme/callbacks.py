@@ -6,15 +6,18 @@ import time
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING
 
+from trireme._core import EventWriter, NativeCallback, TensorBoard
 from trireme.history import History
 
 if TYPE_CHECKING:
+    from trireme.jobs import Job
     from trireme.model import Model
 
 Logs = dict[str, float]
 
-__all__ = ["CSVLogger", "Callback", "EarlyStopping", "LambdaCallback", "LearningRateScheduler",
-           "ModelCheckpoint", "ReduceLROnPlateau", "Timer"]
+__all__ = ["CSVLogger", "Callback", "EarlyStopping", "EventWriter", "LambdaCallback",
+           "LearningRateScheduler", "ModelCheckpoint", "NativeCallback", "ReduceLROnPlateau",
+           "TensorBoard", "Timer"]
 
 
 class Callback:
@@ -208,14 +211,17 @@ class ReduceLROnPlateau(_Watching):
 class Calls:
     """Calls the callbacks of one fit, and keeps its History."""
 
-    def __init__(self, model: "Model", callbacks: Sequence[Callback]) -> None:
-        self.model, self.callbacks, self.history = model, callbacks, History()
+    def __init__(self, model: "Model | Job",
+                 callbacks: Sequence[Callback | NativeCallback]) -> None:
+        self.model, self.history = model, History()
+        self.native = [c for c in callbacks if isinstance(c, NativeCallback)]  # fit() calls them
+        self.callbacks = [c for c in callbacks if not isinstance(c, NativeCallback)]
         model.stop_training = False
-        for callback in callbacks:
-            callback.model = model
+        for callback in self.callbacks:
+            callback.model = model  # type: ignore[assignment]
         # A call after each step costs time, so only those that want it get it.
         own = "on_train_batch_end"
-        self.watched = [c for c in callbacks if getattr(c, "live", True) and
+        self.watched = [c for c in self.callbacks if getattr(c, "live", True) and
                         (own in vars(c) or getattr(type(c), own) is not getattr(Callback, own))]
 
     def begin(self) -> None:

@@ -58,12 +58,13 @@ def from_generator(function: Callable[[], Iterable[Mapping[str, Any]]], *, examp
                         shuffle_buffer=shuffle_buffer, seed=seed, class_names=list(class_names))
 
 
-def as_array(data: Any) -> "NDArray[Any]":
-    """A NumPy array of an array, a tensor, a list, or a data frame."""
+def _to_numpy(data: Any) -> "NDArray[Any]":
     import numpy as np
 
+    if isinstance(data, np.ndarray):
+        return data
     for method in ("to_numpy", "numpy"):  # data frames of pandas and polars; tensors
-        if not isinstance(data, np.ndarray) and hasattr(data, method):
+        if hasattr(data, method):
             try:
                 return np.asarray(getattr(data, method)())
             except (TypeError, RuntimeError):  # such as a tensor that needs detach()
@@ -71,12 +72,23 @@ def as_array(data: Any) -> "NDArray[Any]":
     if hasattr(data, "detach"):
         return np.asarray(data.detach().cpu().numpy())
     try:
-        array = np.asarray(data)
+        return np.asarray(data)
     except ValueError as error:
         raise DataError(f"the data are no array: {error}\n  hint   sequences of different lengths "
                         "need an input with levels=1") from error
-    if array.dtype == object:
-        raise DataError("the data are objects, not numbers\n  hint   give an array of numbers")
+
+
+def as_array(data: Any) -> "NDArray[Any]":
+    """A NumPy array of an array, a tensor, a list, or a data frame.
+
+    Raises:
+        DataError: for objects, texts and times
+    """
+    array = _to_numpy(data)
+    if array.dtype.kind in "OSUMm":
+        what = "objects" if array.dtype.kind == "O" else f"of dtype {array.dtype}"
+        raise DataError(f"the data are {what}, not numbers\n  hint   give an array of numbers; "
+                        "a column of a data frame with a text or None is one of objects")
     return array
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from trireme.notebook import table
+
 
 class History:
     """Metrics of each epoch.
@@ -27,6 +29,13 @@ class History:
     def __repr__(self) -> str:
         last = ", ".join(f"{name} {values[-1]:.4g}" for name, values in self.history.items())
         return f"<History of {len(self.epoch)} epochs; last: {last}>"
+
+    def _repr_html_(self) -> str:
+        names = list(self.history)
+        columns = [self.history[name] for name in names]
+        rows = [(epoch + 1, *values)
+                for epoch, values in zip(self.epoch, zip(*columns, strict=True), strict=False)]
+        return table(("epoch", *names), rows)
 
     def plot(self, names: list[str] | None = None) -> Any:
         """Draws the curves with matplotlib, each metric beside that of the validation data.

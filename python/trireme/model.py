@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from trireme import metrics, ops, optim
 from trireme._core import (Batches, Dataset, Metric, Optimizer, Program, Session, Trainer, Value,
                            f32, i64, loss_task, named_loss, save_model)
-from trireme.callbacks import Callback, Calls, Logs
+from trireme.callbacks import Callback, Calls, Logs, NativeCallback
 from trireme.data import as_array, column_of, from_arrays, is_frame, ragged_columns
 from trireme.errors import UsageError
 from trireme.history import History
 from trireme.inputs import end_program
+from trireme.notebook import table
 from trireme.progress import Progress
 from trireme.stream import fit_stream, is_stream
 
@@ -74,6 +75,13 @@ class Model:
         return list(self._outputs)
 
     @property
+    def target(self) -> Value:
+        """The input of the target, after compile()."""
+        self._need_trainer("target")
+        assert self._target is not None
+        return self._target
+
+    @property
     def session(self) -> Session:
         """The Session that owns the parameters."""
         if self._trainer is not None:
@@ -114,7 +122,8 @@ class Model:
 
     def fit(self, x: Any, y: Any = None, *, batch_size: int = 32, epochs: int = 1,
             validation_data: Any = None, validation_split: float = 0.0, shuffle: bool = True,
-            seed: int = 1, callbacks: Sequence[Callback] = (), progress: bool = True,
+            seed: int = 1, callbacks: Sequence[Callback | NativeCallback] = (),
+            progress: bool = True,
             steps_per_epoch: int | None = None, **options: Any) -> History:
         """Trains the network. Ctrl-C ends it after a step.
 
@@ -241,22 +250,12 @@ class Model:
         save_model(self._compiled, self.session, str(directory), inputs=self.inputs,
                    outputs=self._outputs, labels=list(labels), target=target)
 
-    def summary(self) -> str:
-        """A table of the layers that have parameters. print(model.summary()) shows it."""
-        rows: dict[str, list[str]] = {}
-        counts: dict[str, int] = {}
-        for value in self._program.parameters:
-            layer, _, name = value.name.removeprefix("%").rpartition(".")
-            rows.setdefault(layer, []).append(f"{name} {list(value.shape)}")
-            counts[layer] = counts.get(layer, 0) + math.prod(map(int, value.shape))
-        width = max([5, *map(len, rows)])
-        lines = [f"{'layer':<{width}}  {'numbers':>10}  parameters"]
-        lines += [f"{layer:<{width}}  {counts[layer]:>10,}  {', '.join(names)}"
-                  for layer, names in rows.items()]
-        shapes = ", ".join(f"{v.name} {list(v.shape)}" for v in self.inputs)
-        results = ", ".join(str(list(v.shape)) for v in self._outputs)
-        lines.append(f"{'total':<{width}}  {sum(counts.values()):>10,}  {shapes} -> {results}")
-        return "\n".join(lines)
+    def summary(self) -> "Summary":
+        """A table of the layers that have parameters: a text, and HTML in a notebook."""
+        return Summary(self)
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
 
     # --- Inside ---------------------------------------------------------------------------------
 
@@ -321,6 +320,33 @@ class Model:
         return from_arrays(columns)
 
 
+class Summary(str):
+    """The layers of a Model that have parameters."""
+
+    _rows: list[tuple[str, int, str]]
+
+    def __new__(cls, model: Model) -> "Summary":
+        names: dict[str, list[str]] = {}
+        counts: dict[str, int] = {}
+        for value in model._program.parameters:
+            layer, _, name = value.name.removeprefix("%").rpartition(".")
+            names.setdefault(layer, []).append(f"{name} {list(value.shape)}")
+            counts[layer] = counts.get(layer, 0) + math.prod(map(int, value.shape))
+        shapes = ", ".join(f"{v.name} {list(v.shape)}" for v in model.inputs)
+        results = ", ".join(str(list(v.shape)) for v in model.outputs)
+        rows = [(layer, counts[layer], ", ".join(names[layer])) for layer in names]
+        rows.append(("total", sum(counts.values()), f"{shapes} -> {results}"))
+        width = max([5, *map(len, names)])
+        lines = [f"{'layer':<{width}}  {'numbers':>10}  parameters"]
+        lines += [f"{layer:<{width}}  {count:>10,}  {text}" for layer, count, text in rows]
+        made = super().__new__(cls, "\n".join(lines))
+        made._rows = rows
+        return made
+
+    def _repr_html_(self) -> str:
+        return table(("layer", "numbers", "parameters"), self._rows)
+
+
 def _loss_of(program: Program, output: Value, loss: Loss, target: str) -> tuple[Value, Value]:
     """The target, which becomes an input if there is none of this name, and the loss."""
     named = loss if isinstance(loss, str) else None
@@ -352,7 +378,8 @@ def _metric_of(metric: MetricLike, output: Value, target: Value) -> Metric:
 
 
 def _fit(model: Model, trainer: Trainer, batches: Batches, validation: Batches | None,
-         epochs: int, callbacks: list[Callback], options: dict[str, Any]) -> History:
+         epochs: int, callbacks: list[Callback | NativeCallback],
+         options: dict[str, Any]) -> History:
     calls = Calls(model, callbacks)
 
     def after_epoch(report: dict[str, Any]) -> bool:
@@ -362,7 +389,8 @@ def _fit(model: Model, trainer: Trainer, batches: Batches, validation: Batches |
     calls.begin()
     try:
         trainer.fit(batches, validation, epochs=epochs, progress=False, after_epoch=after_epoch,
-                    after_step=calls.step if calls.watched else None, **options)
+                    after_step=calls.step if calls.watched else None, callbacks=calls.native,
+                    **options)
     finally:
         calls.end()
     return calls.history

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any
 
 from trireme._core import Batches, Dataset, Trainer
-from trireme.callbacks import Callback, Calls, Logs
+from trireme.callbacks import Callback, Calls, Logs, NativeCallback
 from trireme.data import is_frame
-from trireme.errors import DataError
+from trireme.errors import DataError, UsageError
 from trireme.history import History
 from trireme.progress import Progress
 
@@ -41,8 +41,8 @@ def _epoch(model: "Model", trainer: Trainer, batches: Iterable[Any], steps: int 
 
 
 def fit_stream(model: "Model", trainer: Trainer, data: Iterable[Any], steps: int | None,
-               validation: Batches | None, epochs: int, callbacks: Sequence[Callback],
-               progress: bool) -> History:
+               validation: Batches | None, epochs: int,
+               callbacks: Sequence[Callback | NativeCallback], progress: bool) -> History:
     """Model.fit() for an iterable. It is iterated once for each epoch; a generator, which can be
     iterated only once, continues from the end of the epoch before."""
     called = list(callbacks)
@@ -50,6 +50,9 @@ def fit_stream(model: "Model", trainer: Trainer, data: Iterable[Any], steps: int
         expected = steps or (len(data) if isinstance(data, Sized) else 0)
         called.append(Progress(epochs, expected))
     calls = Calls(model, called)
+    if calls.native:
+        raise UsageError(f"Model.fit: {type(calls.native[0]).__name__} cannot follow an iterable\n"
+                         "  hint   give arrays or a Dataset, or write with tr.callbacks.EventWriter")
     once = iter(data) is data
     done = 0
     calls.begin()

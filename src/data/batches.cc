@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/fork.h"
 #include "data/cut.h"
 
 namespace trireme::data {
@@ -35,7 +36,15 @@ class BatchStream::Reader {
 
   ~Reader() { stop(); }
 
+  // Whether its threads are those of the parent of this process.
+  bool is_forked() const { return !threads_.empty() && forks_ != fork_count(); }
+
   std::optional<Batch> next() {
+    if (is_forked()) {
+      fail_usage(
+          "batch: this epoch was begun before the process was forked, and the threads that read it "
+          "are in the other process\n  hint   begin an epoch in this process");
+    }
     if (threads_.empty()) return next_ == end_ ? std::nullopt : std::optional(make(next_++));
     std::unique_lock lock(mutex_);
     if (next_ == end_) return std::nullopt;
@@ -93,6 +102,7 @@ class BatchStream::Reader {
   }
 
   const Batches batches_;
+  const int forks_ = fork_count();
   const std::int64_t epoch_;
   const std::int64_t end_;    // number of batches
   const std::int64_t ahead_;  // how many may be taken and not fetched
@@ -113,7 +123,9 @@ class BatchStream::Reader {
 BatchStream::BatchStream(std::unique_ptr<Reader> reader) : reader_(std::move(reader)) {}
 BatchStream::BatchStream(BatchStream&&) noexcept = default;
 BatchStream& BatchStream::operator=(BatchStream&&) noexcept = default;
-BatchStream::~BatchStream() = default;
+BatchStream::~BatchStream() {
+  if (reader_ && reader_->is_forked()) static_cast<void>(reader_.release());
+}
 
 std::optional<Batch> BatchStream::next() { return reader_->next(); }
 

@@ -18,6 +18,7 @@ SIMPLE = {
     "Padding3d": "int | str | tuple[int, ...]", "Schedule": "float | Schedule",
     "Optimizer": "Optimizer", "Metric": "Metric", "Step": "Step", "Program": "Program",
     "ByRows": "Callable[[Sequence[Value]], Sequence[Value]]", "Dataset": "Dataset",
+    "data::Dataset": "Dataset",
 }
 RESULTS = {"void": "None", "Values": "list[Value]", "std::vector<Value>": "list[Value]",
            "Schedule": "Schedule", "Shape": "tuple[int | str, ...]"}
@@ -82,7 +83,7 @@ class Types:
         if self.is_record(name, scope):
             struct = self.struct(name, scope)
             self.records[struct.name] = struct
-            return name
+            return name.split("::")[-1]
         return None
 
     def result(self, name, scope):

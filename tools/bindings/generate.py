@@ -32,13 +32,14 @@ MODULES = {
     "datasets": (["known_data.h", "readers.h"], "data", "Data sets, known ones and files."),
     "optim": (["optimizer.h"], "", "Optimizers."),
     "schedules": (["optimizer.h"], "Schedule", "Learning rates as functions of the step."),
+    "jobs": (["job.h"], "", "Job files."),
 }
 HEADERS = sorted({header for names, _, _ in MODULES.values() for header in names})
 # Of these Python has another form, or it does not need them.
 SKIPPED = {"nn::find_activation", "nn::activation_names", "nn::apply_updates", "assign",
            "assign_rows", "constant", "keeps_averages"}
 # Classes of settings that no function takes as an argument of its own.
-RECORDS = ["Average", "Plateau"]
+RECORDS = ["Average", "Plateau", "Distribution"]
 
 
 class Module:

@@ -140,6 +140,8 @@ class Reader:
         for child in cursor.get_children():
             if child.kind == CursorKind.ENUM_DECL:
                 self.enum(child, [*scope, cursor.spelling])
+            if child.kind == CursorKind.STRUCT_DECL and child.is_definition():
+                self.struct(child, [*scope, cursor.spelling], header)
             if child.kind == CursorKind.CXX_METHOD and child.is_static_method() and \
                     header in self.names:
                 self.function(child, [*scope, cursor.spelling], header, None)

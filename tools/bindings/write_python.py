@@ -68,7 +68,8 @@ def signature_parts(arguments, alias):
 
 def with_arrays(arguments, result):
     """Hints by which a function of Arrays returns Arrays."""
-    if any(re.search(r"\bValue\b", a.hint) for a in arguments):
+    hints = " ".join([a.hint for a in arguments] + [result])
+    if len(re.findall(r"\bValue\b", hints)) > 1 and any(re.search(r"\bValue\b", a.hint) for a in arguments):
         for argument in arguments:
             argument.hint = re.sub(r"\bValue\b", "V", argument.hint)
         result = re.sub(r"\bValue\b", "V", result)
@@ -115,7 +116,9 @@ def records(types):
 
 def module(doc, functions, types, names_of_functions):
     names = sorted(name.split("::")[-1] for name in types.records)
-    records = f"from trireme._made.records import {', '.join(names)}\n" if names else ""
+    listed = textwrap.fill(", ".join(names), 100, initial_indent=" " * 4,
+                           subsequent_indent=" " * 4)
+    records = f"from trireme._made.records import (\n{listed})\n" if names else ""
     text = HEADER.format(doc=doc, records=records)
     listed = ", ".join(f'"{name}"' for name in sorted(names_of_functions))
     text += "\n__all__ = [\n" + wrapped(listed, 4) + "\n]\n"

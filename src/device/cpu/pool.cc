@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/fork.h"
+
 namespace trireme::device {
 
 namespace {
@@ -42,21 +44,37 @@ bool spin(const Done& done) {
 
 Pool::Pool(int threads, bool may_spin)
     : shares_(static_cast<std::size_t>(std::max(1, threads))), may_spin_(may_spin) {
-  for (int i = 1; i < this->threads(); ++i) {
-    workers_.emplace_back([this, i] { worker(i); });
+  start_workers();
+}
+
+void Pool::start_workers() {
+  forks_ = fork_count();
+  workers_ = std::make_unique<Workers>();
+  for (int i = 1; i < threads(); ++i) {
+    workers_->threads.emplace_back([this, i] { worker(i); });
   }
 }
 
 Pool::~Pool() {
+  if (forks_ != fork_count()) {
+    static_cast<void>(workers_.release());  // they are threads of the parent
+    return;
+  }
   {
-    const std::lock_guard lock(sleep_mutex_);
+    const std::lock_guard lock(workers_->mutex);
     closing_.store(true);
   }
-  wake_.notify_all();
-  for (std::thread& thread : workers_) thread.join();
+  workers_->wake.notify_all();
+  for (std::thread& thread : workers_->threads) thread.join();
 }
 
 void Pool::run(std::int64_t count, std::int64_t grain, const Device::Body& body) {
+  if (forks_ != fork_count()) {
+    static_cast<void>(workers_.release());
+    gate_.store(0);
+    sleepers_.store(0);
+    start_workers();
+  }
   const std::int64_t threads = this->threads();
   const std::int64_t target = count / (threads * kChunksPerThread);
   chunk_ = std::max({std::int64_t{1}, grain, target});
@@ -74,9 +92,9 @@ void Pool::run(std::int64_t count, std::int64_t grain, const Device::Body& body)
   gate_.store(job << kJobShift | kOpen);  // sequentially consistent with sleepers_, both ways
   if (sleepers_.load() > 0) {
     {
-      const std::lock_guard lock(sleep_mutex_);
+      const std::lock_guard lock(workers_->mutex);
     }
-    wake_.notify_all();
+    workers_->wake.notify_all();
   }
   work(0);
   close_gate_and_wait();
@@ -129,9 +147,9 @@ bool Pool::enter(std::uint64_t* seen) {
 
 // Returns at once if a job after `seen` has been given out.
 void Pool::sleep_until_changed(std::uint64_t seen) {
-  std::unique_lock lock(sleep_mutex_);
+  std::unique_lock lock(workers_->mutex);
   sleepers_.fetch_add(1);
-  wake_.wait(lock, [&] { return closing_.load() || job_of(gate_.load()) != seen; });
+  workers_->wake.wait(lock, [&] { return closing_.load() || job_of(gate_.load()) != seen; });
   sleepers_.fetch_sub(1);
 }
 

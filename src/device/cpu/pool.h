@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -19,6 +20,9 @@ namespace trireme::device {
 //
 // Idle workers poll for work for some tens of microseconds and then sleep. They sleep at once if
 // there are more threads than processors, because polling would take time from working threads.
+//
+// A child of fork() has none of the workers: its first run() starts others. The parent must not be
+// in run() during fork(), because its caller is then missing in the child.
 class Pool {
  public:
   Pool(int threads, bool may_spin);
@@ -37,6 +41,7 @@ class Pool {
     std::int64_t end = 0;
   };
 
+  void start_workers();
   void worker(int thread);
   bool enter(std::uint64_t* seen);  // false: the pool is closing
   bool try_enter(std::uint64_t* seen);
@@ -56,10 +61,14 @@ class Pool {
   alignas(128) std::atomic<std::uint64_t> gate_{0};
   alignas(128) std::atomic<int> sleepers_{0};
   std::atomic<bool> closing_{false};
-  std::mutex sleep_mutex_;
-  std::condition_variable wake_;
   bool may_spin_;
-  std::vector<std::thread> workers_;
+  struct Workers {
+    std::mutex mutex;  // for sleeping
+    std::condition_variable wake;
+    std::vector<std::thread> threads;
+  };
+  int forks_ = 0;  // fork_count() when the workers were started
+  std::unique_ptr<Workers> workers_;
 };
 
 }  // namespace trireme::device

@@ -16,6 +16,7 @@
 #include "distributed/job/job_status.h"
 #include "distributed/launch/launcher_services.h"
 #include "distributed/launch/member_environment.h"
+#include "distributed/launch/program_command.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/progress.h"
 #include "distributed/launch/roster.h"
@@ -452,8 +453,11 @@ class Launcher {
 }  // namespace
 
 std::string job_name(const LaunchOptions& options) {
-  std::string name =
-      options.name.empty() ? std::filesystem::path(options.job).stem().string() : options.name;
+  std::string name = options.name;
+  if (name.empty()) {
+    name = options.own_program ? program_name(options.job, options.arguments)
+                               : std::filesystem::path(options.job).stem().string();
+  }
   for (char& c : name) {
     const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '-' || c == '_' || c == '.';
@@ -464,11 +468,15 @@ std::string job_name(const LaunchOptions& options) {
 
 namespace {
 
-// Where it runs.
-void check_program(const LaunchOptions& options) {
-  if (std::filesystem::is_directory(options.job) || ::access(options.job.c_str(), X_OK) != 0) {
-    fail_usage(options.job + " is no program: a file is expected that can be run, such as ./mine");
+// The file of the program, on the machine where it runs: here, or in PATH.
+std::string program_file(const LaunchOptions& options) {
+  for (const std::string& program :
+       {std::filesystem::absolute(options.job).string(), options.job}) {
+    if (const std::optional<std::string> found = find_program(program)) return *found;
   }
+  const bool script = options.job.ends_with(".py");
+  fail_usage(options.job + " is no program: a file is expected that can be run, such as " +
+             (script ? "--program \"python " + options.job + "\"" : "./mine"));
 }
 
 }  // namespace
@@ -513,8 +521,12 @@ std::string check_launch(const LaunchOptions& options) {
 
 void launch(const LaunchOptions& options) {
   const std::string unused = check_launch(options);
-  if (options.own_program) check_program(options);
-  Launcher(options).run(unused);
+  LaunchOptions used = options;
+  if (options.own_program) {
+    used.name = job_name(options);
+    used.job = program_file(options);
+  }
+  Launcher(used).run(unused);
 }
 
 }  // namespace trireme::distributed

@@ -64,6 +64,7 @@ struct Member::State {
   std::unique_ptr<TrainingMember> member = {};
   std::string cold_rows = {};  // as in ServerFolders
   bool distributed = false, trained = false, ended = false;
+  bool left = false;  // after finish() or abandon()
   bool made = false;  // a Trainer was made with the options of distribute()
   int exceptions = std::uncaught_exceptions();
 };
@@ -85,15 +86,22 @@ Member::Member(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Member::Member(Member&&) noexcept = default;
 
 Member::~Member() {
-  if (!state_ || !state_->member || std::uncaught_exceptions() > state_->exceptions) return;
+  if (!state_ || std::uncaught_exceptions() > state_->exceptions) return;
   try {
-    state_->member->conclude();
+    finish();
   } catch (const std::exception& error) {
     // Then another one may repeat it, without harm.
     std::fprintf(stderr, "this process could not report its end to the job: %s\n", error.what());
   }
 }
 
+void Member::finish() {
+  if (!std::exchange(state_->left, true) && state_->member) state_->member->conclude();
+}
+
+void Member::abandon() noexcept { state_->left = true; }
+
+std::string Member::name() const { return state_->role ? state_->role->name : ""; }
 bool Member::is_launched() const { return state_->member != nullptr; }
 int Member::trainers() const { return state_->role ? state_->role->trainers : 1; }
 bool Member::is_chief() const {

@@ -41,7 +41,9 @@ std::map<std::string, std::string> member_environment(const RoleOptions& options
       {"TRIREME_JOB_PROCESS", options.name},
       {"TRIREME_JOB_HOST", options.host},
       {"TRIREME_JOB_METRICS_HOST", options.metrics_host},
-      {"TRIREME_JOB_METRICS_PORT", std::to_string(options.metrics_port)}};
+      {"TRIREME_JOB_METRICS_PORT", std::to_string(options.metrics_port)},
+      // The output of a program of Python is a pipe, which it would fill before others see a line.
+      {"PYTHONUNBUFFERED", "1"}};
   if (options.threads > 0) variables["TRIREME_NUM_THREADS"] = std::to_string(options.threads);
   return variables;
 }

@@ -61,6 +61,15 @@ TEST(Member, AloneRefusesWhatManyCannotKeepTo) {
               HasSubstr("TrainerOptions: schedule goes by what is measured"));
 }
 
+TEST(Member, AloneEndsInAnyWay) {
+  Member finished = Member::join(), abandoned = Member::join();
+  EXPECT_EQ(finished.name(), "");
+  finished.finish();
+  finished.finish();
+  abandoned.abandon();
+  abandoned.finish();
+}
+
 TEST(Member, RefusesSettingsOfAnotherMode) {
   const auto wrong = [](const Distribution& how) {
     return error_of(ErrorKind::usage, [&] { Member::join({.distribution = how}); });

@@ -2,17 +2,16 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/error.h"
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/launch/member_environment.h"
 #include "distributed/launch/process.h"
+#include "distributed/launch/program_command.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
 
@@ -21,23 +20,8 @@ namespace {
 
 constexpr int kRequestPollMs = 100;  // ms between two checks for orders
 
-bool can_run(const std::string& path) {
-  return !std::filesystem::is_directory(path) && ::access(path.c_str(), X_OK) == 0;
-}
-
-// Finds the program as a shell does.
 std::string path_of(const std::string& program) {
-  if (program.find('/') != std::string::npos) {
-    if (can_run(program)) return program;
-  } else if (const char* const folders = std::getenv("PATH")) {
-    std::string_view rest = folders;
-    while (!rest.empty()) {
-      const std::string_view folder = rest.substr(0, rest.find(':'));
-      rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
-      std::string path = std::string(folder.empty() ? "." : folder) + "/" + program;
-      if (can_run(path)) return path;
-    }
-  }
+  if (const std::optional<std::string> found = find_program(program)) return *found;
   fail_usage("there is no program " + program + " that can be run, seen from " +
              std::filesystem::current_path().string() +
              "\n  hint   it must be in the image, or in a folder that the process sees");

@@ -18,6 +18,7 @@
 #include "session/job/text.h"
 #include "trireme/inspect.h"
 #include "trireme/sequence.h"
+#include "trireme/tensorboard.h"
 
 namespace trireme {
 
@@ -282,6 +283,10 @@ FitOptions Job::fit_options() {
   options.checkpoint = settings.checkpoint;
   options.run = settings.output.run;
   options.log_every = settings.output.log_every;
+  if (!options.run.empty() && settings.output.histograms_every > 0) {
+    options.callbacks.push_back(std::make_shared<TensorBoard>(
+        options.run, TensorBoardOptions{.histograms_every = settings.output.histograms_every}));
+  }
   return options;
 }
 

@@ -61,6 +61,7 @@ struct OutputSettings {
   std::string directory;
   std::string run;  // empty: no run folder
   std::int64_t log_every = 10;
+  std::int64_t histograms_every = 0;  // epochs; 0: none
 };
 
 // [checkpoint] and early_stopping as in the file: `goal` is "min", "max" or empty.

@@ -146,6 +146,13 @@ void fields(Visit& visit, OutputSettings& o) {
   visit(nn::Field{"log_every", "steps between two lines of the run folder", kAtLeastOne, false, "",
                   "steps"},
         o.log_every);
+  visit(nn::Field{"histograms_every",
+                  "epochs between histograms of the parameters in the run folder; 0: none",
+                  {0, 1e9},
+                  false,
+                  "",
+                  "epochs"},
+        o.histograms_every);
 }
 
 }  // namespace trireme::job

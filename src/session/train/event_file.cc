@@ -14,8 +14,8 @@ namespace trireme {
 namespace {
 
 // Field numbers of tensorboard's event.proto and summary.proto.
-constexpr int kEventWallTime = 1, kEventStep = 2, kEventFileVersion = 3, kEventSummary = 5,
-              kEventSessionLog = 7;
+constexpr int kEventWallTime = 1, kEventStep = 2, kEventFileVersion = 3, kEventGraph = 4,
+              kEventSummary = 5, kEventSessionLog = 7;
 constexpr int kSummaryValue = 1, kValueTag = 1, kValueSimple = 2, kSessionLogStatus = 1;
 constexpr int kSessionStart = 1;
 
@@ -78,6 +78,19 @@ void EventFile::add(std::int64_t step, const std::vector<std::pair<std::string, 
   }
   std::string event = event_at(now(), step);
   pbf_writer(event).add_message(kEventSummary, summary);
+  write_record(event);
+}
+
+void EventFile::add_value(std::int64_t step, std::string_view value) {
+  std::string summary, event = event_at(now(), step);
+  pbf_writer(summary).add_message(kSummaryValue, value.data(), value.size());
+  pbf_writer(event).add_message(kEventSummary, summary);
+  write_record(event);
+}
+
+void EventFile::add_graph(std::string_view graph) {
+  std::string event = event_at(now(), 0);
+  pbf_writer(event).add_bytes(kEventGraph, graph.data(), graph.size());
   write_record(event);
 }
 

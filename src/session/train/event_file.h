@@ -10,7 +10,7 @@
 namespace trireme {
 
 // Writes a TensorBoard event file: records of a little-endian u64 length, its masked CRC-32C, an
-// Event in the wire format of Protocol Buffers and its masked CRC-32C. Writes only scalars.
+// Event in the wire format of Protocol Buffers and its masked CRC-32C.
 class EventFile {
  public:
   // Creates a file in `directory`, named by time, host and process. Readers drop the events of
@@ -20,6 +20,9 @@ class EventFile {
 
   // Errors: io.
   void add(std::int64_t step, const std::vector<std::pair<std::string, double>>& scalars);
+  // An event with the bytes of a Summary.Value (event_values.h), or of a GraphDef. Errors: io.
+  void add_value(std::int64_t step, std::string_view value);
+  void add_graph(std::string_view graph);
   const std::string& path() const { return path_; }
 
  private:

@@ -1,0 +1,21 @@
+#include "base/fork.h"
+
+#include <pthread.h>
+
+#include <atomic>
+
+namespace trireme {
+namespace {
+
+std::atomic<int> forks = 0;
+
+}  // namespace
+
+int fork_count() {
+  static const int registered =
+      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(registered);
+  return forks.load(std::memory_order_relaxed);
+}
+
+}  // namespace trireme
