@@ -66,8 +66,8 @@ TRIREME_INLINE void exp_in_place(Floats& x) {
 }
 
 TRIREME_INLINE float max_of(const float* x, std::int64_t n) {
-  constexpr float kLeast = -std::numeric_limits<float>::infinity();
-  Floats most = Floats{} + kLeast;
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  Floats most = Floats{} + kNone;
   std::int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     Floats v;
@@ -76,7 +76,7 @@ TRIREME_INLINE float max_of(const float* x, std::int64_t n) {
   }
   float lanes[kLanes];
   std::memcpy(lanes, &most, sizeof lanes);
-  float result = kLeast;
+  float result = kNone;
   for (const float lane : lanes) result = std::max(result, lane);
   for (; i < n; ++i) result = std::max(result, x[i]);
   return result;
