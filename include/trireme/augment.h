@@ -29,6 +29,26 @@ struct CutoutOptions {
   std::uint64_t seed = 1;
 };
 
+struct ResizedCropOptions {
+  double min_area = 0.08, max_area = 1;             // of the window, relative to the picture
+  double min_ratio = 3.0 / 4, max_ratio = 4.0 / 3;  // width / height of the window
+  std::uint64_t seed = 1;
+};
+
+struct RotateOptions {
+  std::uint64_t seed = 1;
+};
+
+struct GrayscaleOptions {
+  double probability = 0.1;
+  std::uint64_t seed = 1;
+};
+
+struct BlurOptions {
+  double min_sigma = 0.1, max_sigma = 2;  // standard deviations of the Gaussian, in pixels
+  std::uint64_t seed = 1;
+};
+
 struct MixupOptions {
   double alpha = 0.2;        // mixing weights are drawn from Beta(alpha, alpha)
   std::int64_t classes = 0;  // of "label"; 0: the number of class names

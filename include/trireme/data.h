@@ -147,7 +147,18 @@ class TRIREME_API Dataset {
   // apply to the only column of shape f32[channels, height, width] with values in [0, 1]; augment.h
   // has the options. Errors: usage if there is no such column or a size does not fit.
   Dataset random_crop(std::int64_t size, const CropOptions& options = {}) const;
-  Dataset flip(const FlipOptions& options = {}) const;  // left to right
+  // Cuts out a window of random size, shape and place, and resizes it to size x size: Szegedy et al.
+  // 2015, "Going deeper with convolutions". If no window fits in 10 attempts, the largest in the
+  // middle.
+  Dataset random_resized_crop(std::int64_t size, const ResizedCropOptions& options = {}) const;
+  Dataset flip(const FlipOptions& options = {}) const;           // left to right
+  Dataset vertical_flip(const FlipOptions& options = {}) const;  // top to bottom
+  // Turns the picture around its center by an angle in [-degrees, degrees], counter-clockwise;
+  // bilinear, black outside.
+  Dataset rotate(double degrees, const RotateOptions& options = {}) const;
+  Dataset grayscale(const GrayscaleOptions& options = {}) const;  // keeps the channels
+  // A Gaussian filter of radius 3 sigma; beyond the edge the pixels of the edge are repeated.
+  Dataset blur(const BlurOptions& options = {}) const;
   Dataset color_jitter(const JitterOptions& options = {}) const;
   [[deprecated("use color_jitter()")]] Dataset colour_jitter(const JitterOptions& options) const {
     return color_jitter(options);
@@ -159,6 +170,9 @@ class TRIREME_API Dataset {
   Dataset mixup(const MixupOptions& options = {}) const;
   // Computes (x - mean) / stddev with one value for each channel, or one for all. Not random.
   Dataset normalize(const std::vector<float>& mean, const std::vector<float>& stddev) const;
+  // Bilinear, as PyTorch without align_corners and antialiasing. Not random.
+  Dataset resize(std::int64_t height, std::int64_t width) const;
+  Dataset center_crop(std::int64_t size) const;  // not random
   [[deprecated("use normalize()")]] Dataset normalise(const std::vector<float>& mean,
                                                       const std::vector<float>& stddev) const {
     return normalize(mean, stddev);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "arrays.h"
+#include "augment.h"
 #include "module.h"
 #include "trireme/data.h"
 #include "trireme/error.h"
@@ -195,8 +196,8 @@ void add_data(nb::module_& m) {
       .def_ro("ids", &data::Column::ids)
       .def_ro("words", &data::Column::words)
       .def_ro("levels", &data::Column::levels);
-  nb::class_<data::Dataset>(m, "Dataset", "A set of examples and their reading order.")
-      .def("__len__", &data::Dataset::size)
+  nb::class_<data::Dataset> dataset(m, "Dataset", "A set of examples and their reading order.");
+  dataset.def("__len__", &data::Dataset::size)
       .def_prop_ro("columns", &data::Dataset::columns)
       .def_prop_ro("class_names", &data::Dataset::class_names)
       .def("shuffle", &data::Dataset::shuffle, nb::arg("seed"),
@@ -249,6 +250,7 @@ void add_data(nb::module_& m) {
             return arrays_of(unlocked_rows(dataset, 0, dataset.size()));
           },
           nb::sig("def all(self) -> dict[str, NDArray[Any]]"));
+  add_augmentations(dataset);
   m.def(
       "from_arrays",
       [](const nb::dict& columns, std::vector<std::string> class_names) {

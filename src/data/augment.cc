@@ -4,96 +4,11 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
-#include "data/random.h"
-#include "data/wrapped_source.h"
+#include "data/picture_change.h"
 #include "trireme/data.h"
 
 namespace trireme::data {
 namespace {
-
-struct Picture {  // sizes of a picture [channels, height, width]
-  std::int64_t channels = 0;
-  std::int64_t height = 0;
-  std::int64_t width = 0;
-
-  std::int64_t pixels() const { return height * width; }
-  std::int64_t elements() const { return channels * pixels(); }
-};
-
-// Makes `out` of `in`; both are the same memory where the sizes stay as they are and `in_place` is
-// true.
-struct Change {
-  std::function<void(const float* in, float* out, ExampleRandom& random)> apply;
-  Picture result;
-  bool in_place = true;
-  std::uint64_t seed = 0;
-};
-
-// The name of the one column that holds pictures. Errors: usage.
-std::string picture_column(const char* who, const Dataset& dataset) {
-  std::string found;
-  for (const Column& column : dataset.columns()) {
-    if (column.dtype != DType::f32 || column.shape.size() != 3 || column.levels > 0) continue;
-    if (!found.empty()) {
-      fail_usage(std::string(who) + ": the data set has two columns of pictures, " + found +
-                 " and " + column.name);
-    }
-    found = column.name;
-  }
-  if (!found.empty()) return found;
-  std::string message =
-      std::string(who) + ": the data set has no column of pictures f32[channels, height, width];";
-  message += " it has";
-  for (const Column& column : dataset.columns()) message += " " + column.name;
-  fail_usage(message);
-}
-
-class AugmentedSource : public WrappedSource {
- public:
-  AugmentedSource(std::shared_ptr<const Source> source, std::string column, Change change,
-                  std::uint64_t stage)
-      : WrappedSource(std::move(source)),
-        column_(std::move(column)),
-        change_(std::move(change)),
-        stage_(stage) {
-    for (Column& c : columns_) {
-      if (c.name != column_) continue;
-      in_elements_ = c.shape[0] * c.shape[1] * c.shape[2];
-      c.shape = {change_.result.channels, change_.result.height, change_.result.width};
-    }
-  }
-
-  Batch gather_epoch(std::span<const std::int64_t> rows, std::int64_t epoch) const override {
-    Batch batch = source_->gather_epoch(rows, epoch);
-    Tensor& tensor = batch.at(column_);
-    const Picture& size = change_.result;
-    Tensor result = change_.in_place
-                        ? tensor
-                        : Tensor::uninitialized(
-                              DType::f32, {tensor.dim(0), size.channels, size.height, size.width});
-    const float* in = tensor.data<float>();
-    float* out = result.data<float>();
-    for (const std::int64_t row : rows) {
-      ExampleRandom random(change_.seed, random_stream(epoch, stage_), row);
-      change_.apply(in, out, random);
-      in += in_elements_;
-      out += size.elements();
-    }
-    tensor = result;
-    return batch;
-  }
-
- private:
-  std::string column_;
-  Change change_;
-  std::uint64_t stage_;
-  std::int64_t in_elements_ = 0;
-};
-
-Picture picture_of(const Dataset& dataset, const std::string& column) {
-  const std::vector<std::int64_t>& shape = dataset.column(column).shape;
-  return {shape[0], shape[1], shape[2]};
-}
 
 // Copies the window of `to`'s size at (top, left) of the picture with a black border around it.
 void crop(const float* in, const Picture& from, float* out, const Picture& to, std::int64_t top,
@@ -111,13 +26,6 @@ void crop(const float* in, const Picture& from, float* out, const Picture& to, s
       std::fill(out + x_end, out + to.width, 0.0f);
     }
   }
-}
-
-// The weights of ITU-R BT.601; the value itself where there is no color.
-float gray_at(const float* picture, const Picture& size, std::int64_t pixel) {
-  if (size.channels != 3) return picture[pixel];
-  const std::int64_t n = size.pixels();
-  return 0.299f * picture[pixel] + 0.587f * picture[n + pixel] + 0.114f * picture[2 * n + pixel];
 }
 
 // from + factor * (x - from), kept in [0, 1].
@@ -175,8 +83,7 @@ Dataset Dataset::random_crop(std::int64_t size, const CropOptions& options) cons
     const std::int64_t top = random.below(down + 1) - padding;
     crop(in, from, out, to, top, random.below(right + 1) - padding);
   };
-  return augmented(std::make_shared<AugmentedSource>(
-      source_, column, Change{apply, to, false, options.seed}, stages_));
+  return augmented(changed_pictures(source_, column, {apply, to, false, options.seed}, stages_));
 }
 
 Dataset Dataset::flip(const FlipOptions& options) const {
@@ -193,8 +100,7 @@ Dataset Dataset::flip(const FlipOptions& options) const {
       std::reverse(out, out + size.width);
     }
   };
-  return augmented(std::make_shared<AugmentedSource>(
-      source_, column, Change{apply, size, true, options.seed}, stages_));
+  return augmented(changed_pictures(source_, column, {apply, size, true, options.seed}, stages_));
 }
 
 Dataset Dataset::color_jitter(const JitterOptions& options) const {
@@ -214,8 +120,7 @@ Dataset Dataset::color_jitter(const JitterOptions& options) const {
     const float contrast = factor(options.contrast);
     jitter(out, size, brightness, contrast, factor(options.saturation));
   };
-  return augmented(std::make_shared<AugmentedSource>(
-      source_, column, Change{apply, size, true, options.seed}, stages_));
+  return augmented(changed_pictures(source_, column, {apply, size, true, options.seed}, stages_));
 }
 
 Dataset Dataset::cutout(std::int64_t side, const CutoutOptions& options) const {
@@ -237,8 +142,7 @@ Dataset Dataset::cutout(std::int64_t side, const CutoutOptions& options) const {
       }
     }
   };
-  return augmented(std::make_shared<AugmentedSource>(
-      source_, column, Change{apply, size, true, options.seed}, stages_));
+  return augmented(changed_pictures(source_, column, {apply, size, true, options.seed}, stages_));
 }
 
 Dataset Dataset::normalize(const std::vector<float>& mean, const std::vector<float>& stddev) const {
@@ -264,8 +168,7 @@ Dataset Dataset::normalize(const std::vector<float>& mean, const std::vector<flo
         *out = (*out - means[c]) / deviations[c];
     }
   };
-  return augmented(
-      std::make_shared<AugmentedSource>(source_, column, Change{apply, size, true, 0}, stages_));
+  return augmented(changed_pictures(source_, column, {apply, size, true, 0}, stages_));
 }
 
 }  // namespace trireme::data

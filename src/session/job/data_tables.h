@@ -186,6 +186,76 @@ void fields(Visit& visit, CutoutSquareOptions& o) {
   visit(nn::Field{"size", "side of the square", nn::kSize, true, "", "pixels"}, o.size);
 }
 
+struct ResizedCropTable {
+  std::int64_t size = 0;
+  data::ResizedCropOptions options = {};
+};
+template <class Visit>
+void fields(Visit& visit, ResizedCropTable& o) {
+  using F = nn::Field;
+  visit(F{"size", "height and width of the result", nn::kSize, true, "", "pixels"}, o.size);
+  visit(F{"min_area", "smallest part of the picture"}, o.options.min_area);
+  visit(F{"max_area", "largest part of the picture"}, o.options.max_area);
+  visit(F{"min_ratio", "smallest width for a height of 1"}, o.options.min_ratio);
+  visit(F{"max_ratio", "largest width for a height of 1"}, o.options.max_ratio);
+}
+struct RotateTable {
+  double degrees = 0;
+};
+template <class Visit>
+void fields(Visit& visit, RotateTable& o) {
+  visit(nn::Field{"degrees", "largest angle, to both sides", {.min = 0, .max = 360}, true},
+        o.degrees);
+}
+struct GrayscaleTable {
+  double probability = data::GrayscaleOptions{}.probability;
+};
+template <class Visit>
+void fields(Visit& visit, GrayscaleTable& o) {
+  visit(nn::Field{"probability", "of a gray picture"}, o.probability);
+}
+struct BlurTable {
+  data::BlurOptions options = {};
+};
+template <class Visit>
+void fields(Visit& visit, BlurTable& o) {
+  using F = nn::Field;
+  visit(F{"min_sigma", "smallest standard deviation", nn::kAny, false, "", "pixels"},
+        o.options.min_sigma);
+  visit(F{"max_sigma", "largest standard deviation", nn::kAny, false, "", "pixels"},
+        o.options.max_sigma);
+}
+
+// Changes that move pixels, and filters.
+template <class Visit>
+void for_each_geometric_augmentation(Visit&& visit) {
+  using data::Dataset;
+  visit(nn::Entry{"random_resized_crop", "Cuts out a random window and resizes it"},
+        ResizedCropTable{}, [](const ResizedCropTable& o, const Dataset& d, std::uint64_t seed) {
+          data::ResizedCropOptions options = o.options;
+          options.seed = seed;
+          return d.random_resized_crop(o.size, options);
+        });
+  visit(nn::Entry{"vertical_flip", "Mirrors top and bottom"}, RandomFlipOptions{},
+        [](const RandomFlipOptions& o, const Dataset& d, std::uint64_t seed) {
+          return d.vertical_flip({.probability = o.probability, .seed = seed});
+        });
+  visit(nn::Entry{"rotate", "Turns by a random angle"}, RotateTable{},
+        [](const RotateTable& o, const Dataset& d, std::uint64_t seed) {
+          return d.rotate(o.degrees, {.seed = seed});
+        });
+  visit(nn::Entry{"grayscale", "Takes the color away"}, GrayscaleTable{},
+        [](const GrayscaleTable& o, const Dataset& d, std::uint64_t seed) {
+          return d.grayscale({.probability = o.probability, .seed = seed});
+        });
+  visit(nn::Entry{"blur", "Applies a random Gaussian filter"}, BlurTable{},
+        [](const BlurTable& o, const Dataset& d, std::uint64_t seed) {
+          data::BlurOptions options = o.options;
+          options.seed = seed;
+          return d.blur(options);
+        });
+}
+
 // Calls visit(Entry, options, apply) for every augmentation.
 template <class Visit>
 void for_each_augmentation(Visit&& visit) {
@@ -209,6 +279,7 @@ void for_each_augmentation(Visit&& visit) {
         [](const CutoutSquareOptions& o, const Dataset& d, std::uint64_t seed) {
           return d.cutout(o.size, {.seed = seed});
         });
+  for_each_geometric_augmentation(visit);
 }
 
 }  // namespace trireme::job
