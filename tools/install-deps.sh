@@ -29,7 +29,7 @@ tests=(
 )
 
 bench=(libopenmpi-dev openmpi-bin)
-wheel=(python3-dev python3-venv libbz2-dev liblzma-dev nettle-dev)
+wheel=(python3-dev python3-venv libbz2-dev liblzma-dev nettle-dev advancecomp)
 
 wanted=("${build[@]}" "${distributed[@]}")
 case "${1:-}" in

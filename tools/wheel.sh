@@ -13,4 +13,10 @@ mkdir -p build/wheels
 PATH=$PWD/$venv/bin:$PATH "$venv/bin/auditwheel" repair --zip-compression-level 9 \
   --plat "manylinux_2_36_$(uname -m)" --wheel-dir build/wheels build/wheels/local/*.whl
 rm -r build/wheels/local
+# 4% smaller than the best of zlib.
+for wheel in build/wheels/*.whl; do
+  mv "$wheel" "$wheel.zip"
+  advzip --recompress --shrink-extra --quiet "$wheel.zip"
+  mv "$wheel.zip" "$wheel"
+done
 ls -l build/wheels/*.whl

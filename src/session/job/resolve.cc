@@ -129,11 +129,9 @@ class Resolver {
 
   // Defaults of keys that another given key replaces.
   static void drop_exclusive(const Json& given, Json& filled) {
-    if (given.contains("validation")) filled.erase("validation_split");
-    for (const char* other : {"validation", "validation_split"}) {
-      if (given.contains(other)) filled.erase("folds"), filled.erase("fold");
-    }
-    if (given.contains("folds")) filled.erase("validation_split");
+    const bool has_folds = filled.contains("folds") && filled["folds"] != 0;
+    if (given.contains("validation") || has_folds) filled.erase("validation_split");
+    if (!has_folds) filled.erase("folds"), filled.erase("fold");
     if (given.contains("batch_tokens")) filled.erase("batch");
   }
 

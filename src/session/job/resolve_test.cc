@@ -32,6 +32,16 @@ TEST(JobResolve, EveryExampleReadsBackAsTheSameJob) {
   EXPECT_GT(count, 10);
 }
 
+TEST(JobResolve, FoldsReplaceTheShareForValidation) {
+  const std::string job =
+      "[data]\ntrain = \"mnist/train\"\nfolds = 3\n[model]\nlayers = [{ "
+      "linear = { units = 3 } }]\n[train]\nloss = \"cross_entropy\"\n";
+  const std::string once = resolved(job);
+  EXPECT_THAT(once, HasSubstr("folds = 3\nfold = 0\n"));
+  EXPECT_THAT(once, Not(HasSubstr("validation_split")));
+  EXPECT_EQ(resolved(once), once);
+}
+
 constexpr const char* kJob = R"([data]
 train = "mnist/train"
 validation = "mnist/test"
