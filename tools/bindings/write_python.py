@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from trireme._core import Initializer
 '''
 HEADER = '''# mypy: disable-error-code="no-any-return"
 """{doc}
