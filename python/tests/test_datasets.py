@@ -23,6 +23,28 @@ def ids(batches):
     return np.concatenate([batch["id"] for batch in batches]).tolist()
 
 
+class Pictures(unittest.TestCase):
+    def test_changes_of_pictures(self):
+        images = RANDOM.uniform(size=(4, 3, 8, 8)).astype("f4")
+        data = tr.data.from_arrays({"image": images})
+        np.testing.assert_array_equal(data.vertical_flip(probability=1).all()["image"],
+                                      images[:, :, ::-1])
+        np.testing.assert_array_equal(data.flip(probability=1).all()["image"], images[..., ::-1])
+        np.testing.assert_array_equal(data.center_crop(4).all()["image"], images[..., 2:6, 2:6])
+        np.testing.assert_allclose(data.resize(4, 4).all()["image"],
+                                   images.reshape(4, 3, 4, 2, 4, 2).mean((3, 5)), atol=1e-6)
+        gray = data.grayscale(probability=1).all()["image"]
+        np.testing.assert_allclose(gray[:, 2], np.tensordot(images, [.299, .587, .114], (1, 0)),
+                                   atol=1e-6)
+        for changed in (data.random_resized_crop(8), data.random_crop(8, padding=1),
+                        data.rotate(20), data.blur(), data.color_jitter(), data.cutout(3),
+                        data.normalize([0.5], [0.25])):
+            self.assertFalse(np.array_equal(changed.all()["image"], images))
+            self.assertEqual(changed.all()["image"].shape, images.shape)
+        with self.assertRaisesRegex(tr.errors.UsageError, "in \\[0, 360\\]"):
+            data.rotate(-1)
+
+
 class Choices(unittest.TestCase):
     def test_filter_and_map(self):
         odd = numbers().filter(lambda one: one["id"][0] % 2)

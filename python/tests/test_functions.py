@@ -28,6 +28,29 @@ class Signatures(unittest.TestCase):
         self.assertEqual(list(inspect.signature(tr.sum).parameters), ["x", "axis", "keepdims"])
 
 
+class Attention(unittest.TestCase):
+    def test_in_blocks_as_by_numpy(self):
+        q, k, v = (np.random.default_rng(3).normal(size=(2, 4, 5, 3)).astype("f4")
+                   for _ in range(3))
+        scores = q @ k.swapaxes(2, 3) / 3**0.5
+        scores = np.exp(np.where(np.tri(5) > 0, scores, -np.inf))
+        wanted = scores / scores.sum(-1, keepdims=True) @ v
+        for blockwise in (False, True):
+            got = tr.nn.scaled_dot_product_attention(tr.array(q), tr.array(k), tr.array(v),
+                                                     causal=True, blockwise=blockwise)
+            np.testing.assert_allclose(np.asarray(got), wanted, atol=1e-5)
+
+    def test_options_that_are_classes(self):
+        program = tr.Program()
+        x = program.input("x", tr.f32, ("batch", "steps", 8))
+        y = tr.nn.multi_head_attention(
+            x, x, x, heads=4, key_heads=2, rotary=tr.nn.Rotary(base=500.0, interleaved=False))
+        z = tr.nn.multi_head_attention(
+            y, y, y, heads=4, relative=tr.nn.RelativePositions(kind="learned", buckets=8))
+        self.assertEqual(z.shape, ("batch", "steps", 8))
+        self.assertIn((8, 4), [p.shape for p in program.parameters])
+
+
 class Options(unittest.TestCase):
     def setUp(self):
         self.program = tr.Program()

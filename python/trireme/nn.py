@@ -5,9 +5,9 @@ from collections.abc import Callable
 from trireme._core import Initializer, Step, Value, run_rnn
 from trireme._made import nn as _made
 from trireme._made.nn import *  # noqa: F403
-from trireme._made.records import ParameterSettings
+from trireme._made.records import ParameterSettings, RelativePositions, Rotary
 
-__all__ = ["Initializer", "ParameterSettings", "Step", "rnn"]
+__all__ = ["Initializer", "ParameterSettings", "RelativePositions", "Rotary", "Step", "rnn"]
 __all__ += _made.__all__
 
 
