@@ -147,9 +147,9 @@ class TRIREME_API Dataset {
   // apply to the only column of shape f32[channels, height, width] with values in [0, 1]; augment.h
   // has the options. Errors: usage if there is no such column or a size does not fit.
   Dataset random_crop(std::int64_t size, const CropOptions& options = {}) const;
-  // Cuts out a window of random size, shape and place, and resizes it to size x size: Szegedy et al.
-  // 2015, "Going deeper with convolutions". If no window fits in 10 attempts, the largest in the
-  // middle.
+  // Cuts out a window of random size, shape and place, and resizes it to size x size: Szegedy et
+  // al. 2015, "Going deeper with convolutions". If no window fits in 10 attempts, the largest in
+  // the middle.
   Dataset random_resized_crop(std::int64_t size, const ResizedCropOptions& options = {}) const;
   Dataset flip(const FlipOptions& options = {}) const;           // left to right
   Dataset vertical_flip(const FlipOptions& options = {}) const;  // top to bottom
