@@ -54,7 +54,7 @@ class Axis {
     if (options_.norm == FftNorm::ortho) return 1 / std::sqrt(n);
     return options_.norm == scaled ? 1 / n : 1;
   }
-  // Returns x with the axis cut or filled to `count`, and moved behind all others.
+  // Returns x with the axis cut or filled to `count`, and moved after all others.
   Value line(std::int64_t count) const {
     if (count < 1) {
       refuse("there are no points to transform", "n, or the size of the axis, is at least 1");
