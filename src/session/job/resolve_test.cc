@@ -35,7 +35,7 @@ TEST(JobResolve, EveryExampleReadsBackAsTheSameJob) {
 TEST(JobResolve, FoldsReplaceTheShareForValidation) {
   const std::string job =
       "[data]\ntrain = \"mnist/train\"\nfolds = 3\n[model]\nlayers = [{ "
-      "linear = { units = 3 } }]\n[train]\nloss = \"cross_entropy\"\n";
+      "linear = { units = 3 } }]\n[train]\nloss = \"cross_entropy\"\noptimizer = \"adam\"\n";
   const std::string once = resolved(job);
   EXPECT_THAT(once, HasSubstr("folds = 3\nfold = 0\n"));
   EXPECT_THAT(once, Not(HasSubstr("validation_split")));
