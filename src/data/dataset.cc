@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.h"
 #include "data/columns.h"
+#include "data/join.h"
 #include "data/order.h"
 #include "data/wrapped_source.h"
 #include "trireme/data.h"
@@ -39,7 +39,7 @@ class TensorSource : public Source {
 
   Batch gather(std::span<const std::int64_t> rows) const override {
     Batch batch;
-    for (const auto& [name, tensor] : dense_) batch.emplace(name, gather_rows(tensor, rows));
+    for (const auto& [name, tensor] : dense_) batch.emplace(name, gathered_rows(tensor, rows));
     for (const auto& [name, ragged] : ragged_) ragged.gather(rows).add_to(batch, name);
     return batch;
   }
@@ -55,18 +55,6 @@ class TensorSource : public Source {
   }
 
  private:
-  static Tensor gather_rows(const Tensor& tensor, std::span<const std::int64_t> rows) {
-    std::vector<std::int64_t> shape = tensor.shape();
-    shape[0] = static_cast<std::int64_t>(rows.size());
-    Tensor result = Tensor::uninitialized(tensor.dtype(), std::move(shape));
-    const std::size_t bytes = rows.empty() ? 0 : result.size_bytes() / rows.size();
-    for (std::size_t i = 0; bytes > 0 && i < rows.size(); ++i) {
-      std::memcpy(result.bytes() + i * bytes,
-                  tensor.bytes() + static_cast<std::size_t>(rows[i]) * bytes, bytes);
-    }
-    return result;
-  }
-
   std::map<std::string, Tensor> dense_;
   std::map<std::string, RaggedTensor> ragged_;
   std::vector<std::string> class_names_;

@@ -36,6 +36,13 @@ RaggedTensor joined_ragged(const std::vector<RaggedTensor>& parts) {
   return {joined_tensors(rows), std::move(splits)};
 }
 
+std::string type_of(const Column& column) {
+  return fmt::format("{}[{}]{}", name_of(column.dtype), fmt::join(column.shape, ", "),
+                     column.levels == 0 ? "" : fmt::format(" with {} levels", column.levels));
+}
+
+}  // namespace
+
 Tensor gathered_rows(const Tensor& tensor, std::span<const std::int64_t> rows) {
   std::vector<std::int64_t> shape = tensor.shape();
   shape[0] = static_cast<std::int64_t>(rows.size());
@@ -47,13 +54,6 @@ Tensor gathered_rows(const Tensor& tensor, std::span<const std::int64_t> rows) {
   }
   return result;
 }
-
-std::string type_of(const Column& column) {
-  return fmt::format("{}[{}]{}", name_of(column.dtype), fmt::join(column.shape, ", "),
-                     column.levels == 0 ? "" : fmt::format(" with {} levels", column.levels));
-}
-
-}  // namespace
 
 Batch slice_of(const Batch& batch, const std::vector<Column>& columns, std::int64_t begin,
                std::int64_t end) {

@@ -13,6 +13,9 @@ namespace trireme::data {
 Batch slice_of(const Batch& batch, const std::vector<Column>& columns, std::int64_t begin,
                std::int64_t end);
 
+// These rows of a tensor, in this order, in new memory.
+Tensor gathered_rows(const Tensor& tensor, std::span<const std::int64_t> rows);
+
 // The examples of these batches, in this order, in new memory unless there is only one batch. All
 // have the columns. At least one.
 Batch joined_batches(const std::vector<Batch>& batches, const std::vector<Column>& columns);
