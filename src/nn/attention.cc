@@ -48,12 +48,7 @@ Value causal_mask(LocationScope& at, const Shape& scores) {
 
 // Broadcasts a boolean mask of padded keys to all heads and queries.
 Value broadcast_key_mask(const Value& key_mask, const Value& scores) {
-  const Shape expected{scores.dim(0), scores.dim(-1)};
-  if (scores.rank() < 3 || key_mask.dtype() != boolean || key_mask.shape() != expected) {
-    fail_layer("scaled_dot_product_attention",
-               "key_mask must be boolean [batch, key steps], but is " + key_mask.str(),
-               "the scores are " + str(scores.shape()), key_mask);
-  }
+  require_key_mask(key_mask, scores, scores.dim(-1));
   return spread(key_mask, scores, {0, scores.rank() - 1});
 }
 
@@ -128,7 +123,7 @@ Value with_bias(const Value& mask, const Heads& heads, const Dim& queries, const
 
 Value attend(const Value& query, const Value& key, const Value& value, const Heads& heads,
              const Value& mask, const Value& key_mask) {
-  if (heads.blockwise) return attend_blockwise(query, key, value, heads, mask, key_mask);
+  if (heads.blockwise) return attend_blockwise(query, key, value, heads, key_mask);
   const Value q = split_heads(query, heads.count), k = split_heads(key, heads.key_count);
   const Value v = split_heads(value, heads.key_count);
   return join_heads(
@@ -292,7 +287,7 @@ Value multi_head_attention(const Value& query, const Value& key, const Value& va
   const Value q = positions.rotated(project(query, width, "query"), heads.count, where);
   const Value k = positions.rotated(project(key, key_width, "key"), key_heads, where);
   const Value v = project(value, key_width, "value");
-  if (width == out && key_width == width && !options.rotary) {
+  if (width == out && key_width == width && !options.rotary && !options.relative) {
     record_torch_names(layer, width, key.dim(-1) == out && value.dim(-1) == out);
   }
   const Value attended = options.step != nullptr

@@ -113,6 +113,26 @@ TEST(Attention, ErrorsNameLayerAndLine) {
   EXPECT_THAT(attend({.heads = 2, .key_mask = mask}),
               HasSubstr("key_mask must be boolean [batch, key steps]"));
   EXPECT_THAT(attend({.heads = 2, .mask = mask}), HasSubstr("the shapes do not match"));
+  EXPECT_THAT(attend({.heads = 4, .key_heads = 3}), HasSubstr("cannot share 3 heads of keys"));
+  EXPECT_THAT(attend({.heads = 4, .key_heads = -2}), HasSubstr("cannot share -2 heads"));
+  EXPECT_THAT(attend({.heads = 2, .dropout = 0.5, .blockwise = true}), HasSubstr("no dropout"));
+  EXPECT_THAT(attend({.heads = 2, .blockwise = true, .relative = RelativePositions{}}),
+              HasSubstr("no relative positions"));
+  EXPECT_THAT(attend({.heads = 8, .rotary = Rotary{}}), HasSubstr("an even width"));
+  EXPECT_THAT(attend({.heads = 2, .rotary = Rotary{.base = 0}}), HasSubstr("above 0"));
+  EXPECT_THAT(attend({.heads = 2, .relative = RelativePositions{.buckets = 3}}),
+              HasSubstr("3 buckets"));
+  EXPECT_THAT(attend({.heads = 2, .relative = RelativePositions{.max_distance = 2}}),
+              HasSubstr("up to a distance of 2"));
+  EXPECT_THAT(
+      refusal([&] { scaled_dot_product_attention(x, x, x, {.dropout = 0.5, .blockwise = true}); }),
+      HasSubstr("no dropout of weights"));
+  EXPECT_THAT(refusal([&] {
+                scaled_dot_product_attention(x, x, x, {.key_mask = mask, .blockwise = true});
+              }),
+              HasSubstr("key_mask must be boolean [batch, key steps]"));
+  EXPECT_THAT(refusal([&] { rotary_positions(x, {.positions = mask}); }),
+              HasSubstr("one element for each step"));
   EXPECT_THAT(refusal([&] { multi_head_attention(image, x, x, {.heads = 2}); }),
               HasSubstr("sequences are [batch, steps, width]"));
   EXPECT_THAT(refusal([&] { multi_head_attention(x, x, other, {.heads = 2}); }),

@@ -38,12 +38,17 @@ Value shared_heads(const Value& x, int axis, std::int64_t count) {
   return reshape(repeated, {.shape = shape});
 }
 
+void require_key_mask(const Value& key_mask, const Value& like, const Dim& steps) {
+  const bool fits = like.rank() >= 3 && key_mask.dtype() == boolean;
+  if (fits && key_mask.shape() == Shape{like.dim(0), steps}) return;
+  fail_layer("scaled_dot_product_attention",
+             "key_mask must be boolean [batch, key steps], but is " + key_mask.str(),
+             "there are " + steps.str() + " key steps, and the batch is " + like.dim(0).str(),
+             key_mask);
+}
+
 Value attend_blockwise(const Value& query, const Value& key, const Value& value, const Heads& heads,
-                       const Value& mask, const Value& key_mask) {
-  if (mask || heads.bias || heads.dropout != 0) {
-    fail_layer("attention", "blockwise attention has no mask and no dropout of weights",
-               "use key_mask and causal, or omit .blockwise", query);
-  }
+                       const Value& key_mask) {
   const Value q = by_head(query, heads.count), k = by_head(key, heads.key_count);
   std::vector<Value> others;
   if (query.rank() == 2) others = {splits_of("attention", query), splits_of("attention", key)};
@@ -56,9 +61,9 @@ Value attend_blockwise(const Value& query, const Value& key, const Value& value,
 
 Value attend_in_blocks(const Value& query, const Value& key, const Value& value,
                        const ScaledDotProductOptions& options, double scale, std::int64_t per_key) {
-  const char* const what = "scaled_dot_product_attention";
   if (options.mask || options.dropout != 0) {
-    fail_layer(what, "blockwise attention has no mask and no dropout of weights",
+    fail_layer("scaled_dot_product_attention",
+               "blockwise attention has no mask and no dropout of weights",
                "use key_mask and causal, or omit .blockwise", query);
   }
   const Dim count = product(Shape(key.shape().begin(), key.shape().end() - 2));
@@ -68,13 +73,7 @@ Value attend_in_blocks(const Value& query, const Value& key, const Value& value,
   };
   std::vector<Value> others;
   if (options.key_mask) {
-    const Shape expected{key.dim(0), key.dim(-2)};
-    if (key.rank() < 3 || options.key_mask.dtype() != boolean ||
-        options.key_mask.shape() != expected) {
-      fail_layer(what,
-                 "key_mask must be boolean [batch, key steps], but is " + options.key_mask.str(),
-                 "the keys are " + str(key.shape()), options.key_mask);
-    }
+    require_key_mask(options.key_mask, key, key.dim(-2));
     const Shape all(key.shape().begin(), key.shape().end() - 1);
     const Value used = broadcast(options.key_mask, {.shape = all, .axes = {0, key.rank() - 2}});
     others = {reshape(used, {.shape = {count, key.dim(-2)}})};

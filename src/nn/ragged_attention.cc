@@ -78,8 +78,15 @@ void require_same_sequences(Layer& layer, const Value& query, const Value& key, 
 }
 
 Value attend_ragged(const Value& query, const Value& key, const Value& value, const Heads& heads) {
-  if (has_one_query_per_sequence(query, key)) return attend_by_row(query, key, value, heads);
-  return heads.blockwise ? attend_blockwise(query, key, value, heads, {}, {})
+  if (has_one_query_per_sequence(query, key)) {
+    if (heads.bias) {
+      fail_layer("multi_head_attention",
+                 "one query for each sequence has no position relative to the keys",
+                 "omit .relative", query);
+    }
+    return attend_by_row(query, key, value, heads);
+  }
+  return heads.blockwise ? attend_blockwise(query, key, value, heads, {})
                          : attend_padded(query, key, value, heads);
 }
 

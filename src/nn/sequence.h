@@ -28,10 +28,12 @@ Value attend(const Value& query, const Value& key, const Value& value, const Hea
 Value attend_ragged(const Value& query, const Value& key, const Value& value, const Heads& heads);
 // The same without a matrix of scores. Dense [batch, steps, width] or rows [rows, width].
 Value attend_blockwise(const Value& query, const Value& key, const Value& value, const Heads& heads,
-                       const Value& mask, const Value& key_mask);
+                       const Value& key_mask);
 // The blockwise form of scaled_dot_product_attention(). `per_key` heads of query share one of key.
 Value attend_in_blocks(const Value& query, const Value& key, const Value& value,
                        const ScaledDotProductOptions& options, double scale, std::int64_t per_key);
+// Error(usage) unless the mask is boolean [batch, steps], for `like` [batch, ..., ...].
+void require_key_mask(const Value& key_mask, const Value& like, const Dim& steps);
 // Reshapes the last dimension to [heads, width of a head], and back.
 Value by_head(const Value& x, std::int64_t heads);
 Value joined_heads(const Value& x);

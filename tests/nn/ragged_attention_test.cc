@@ -188,43 +188,68 @@ TEST(RaggedAttention, InAStepIsThatOfTheWholeSequence) {
 }
 
 // The scores of all sequences are those of each alone, padded or in blocks.
-TEST(RaggedAttention, VariantsOfSequencesAreThoseOfEachAlone) {
-  for (const Variant& variant : variants()) {
-    for (const auto& [causal, blockwise] : std::vector<std::pair<bool, bool>>{
-             {false, false}, {true, false}, {false, true}, {true, true}}) {
-      if (blockwise && variant.options.relative) continue;
-      SCOPED_TRACE(variant.name);
-      nn::AttentionOptions options = variant.options;
+void expect_each_alone(const nn::AttentionOptions& variant) {
+  Pair pair;
+  Program single;
+  const Value x = single.input("x", f32, {batch, Dim("steps"), kWidth});
+  std::vector<Value> of_all, of_each;
+  const auto attend = [](Program& program, const Value& of, const nn::AttentionOptions& options) {
+    const auto scope = program.shared_scope("both");
+    return nn::multi_head_attention(of, of, of, options);
+  };
+  for (const bool causal : {false, true}) {
+    for (const bool blockwise : {false, true}) {
+      if (blockwise && variant.relative) continue;
+      nn::AttentionOptions options = variant;
       options.causal = causal;
-      nn::AttentionOptions of_all = options;
-      of_all.blockwise = blockwise;
-      Pair pair;
-      const Value all = nn::multi_head_attention(pair.x, pair.x, pair.x, of_all);
-      Program single;
-      const Value x = single.input("x", f32, {batch, Dim("steps"), kWidth});
-      const Value one = nn::multi_head_attention(x, x, x, options);
-      Session session(pair.program, {.threads = 2}), alone(single, {.threads = 1});
-      for (const auto& [name, value] : set_noise(pair.program, session)) {
-        alone.set_parameter(name, value);
-      }
-      const Lengths lengths{3, 0, 1, 7};
-      const Feeds feeds = Pair::feeds(lengths, {0, 0, 0, 0});
-      const Tensor found = session.run(feeds, {all})[0];
-      std::int64_t row = 0;
-      for (std::size_t i = 0; i < lengths.size(); ++i) {
-        if (lengths[i] == 0) continue;
-        const Tensor rows =
-            RaggedTensor::from_feeds(feeds, "x").sequence(static_cast<std::int64_t>(i));
-        const Tensor expected =
-            alone.run({{"x", rows.reshaped({1, rows.dim(0), kWidth})}}, {one})[0];
-        for (std::int64_t k = 0; k < expected.elements(); ++k) {
-          ASSERT_NEAR(found.data<float>()[row * kWidth + k], expected.data<float>()[k], 1e-5);
-        }
-        row += lengths[i];
-      }
-      expect_gradients(pair.program, Pair::feeds({2, 0, 3}, {0, 0, 0}), sum(tanh(all)), {pair.x});
+      of_each.push_back(attend(single, x, options));
+      options.blockwise = blockwise;
+      of_all.push_back(attend(pair.program, pair.x, options));
     }
   }
+  Session session(pair.program, {.threads = 2}), alone(single, {.threads = 1});
+  for (const auto& [name, value] : set_noise(pair.program, session)) {
+    alone.set_parameter(name, value);
+  }
+  const Lengths lengths{3, 0, 1, 7};
+  const Feeds feeds = Pair::feeds(lengths, {0, 0, 0, 0});
+  const std::vector<Tensor> found = session.run(feeds, of_all);
+  std::int64_t row = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] == 0) continue;
+    const Tensor rows = RaggedTensor::from_feeds(feeds, "x").sequence(static_cast<std::int64_t>(i));
+    const auto expected = alone.run({{"x", rows.reshaped({1, rows.dim(0), kWidth})}}, of_each);
+    for (std::size_t form = 0; form < expected.size(); ++form) {
+      for (std::int64_t k = 0; k < expected[form].elements(); ++k) {
+        ASSERT_NEAR(found[form].data<float>()[row * kWidth + k], expected[form].data<float>()[k],
+                    1e-5)
+            << "form " << form;
+      }
+    }
+    row += lengths[i];
+  }
+  Value loss = sum(tanh(of_all[0]));
+  for (std::size_t form = 1; form < of_all.size(); ++form) loss = loss + sum(tanh(of_all[form]));
+  expect_gradients(pair.program, Pair::feeds({0, 2, 1}, {0, 0, 0}), loss, {pair.x});
+}
+
+TEST(RaggedAttention, VariantsOfSequencesAreThoseOfEachAlone) {
+  for (const Variant& variant : variants()) {
+    SCOPED_TRACE(variant.name);
+    expect_each_alone(variant.options);
+  }
+}
+
+TEST(RaggedAttention, OneQueryHasNoRelativePosition) {
+  Pair pair;
+  const Value query = sequence::sum(pair.x);
+  EXPECT_THAT(error_of(ErrorKind::usage,
+                       [&] {
+                         nn::multi_head_attention(
+                             query, pair.y, pair.y,
+                             {.heads = 2, .relative = nn::RelativePositions{}});
+                       }),
+              testing::HasSubstr("no position relative to the keys"));
 }
 
 TEST(RaggedAttention, InBlocksOfOtherSequences) {

@@ -138,6 +138,22 @@ TEST(TransformerEncoder, HasTheParametersOfItsLayers) {
   EXPECT_EQ(trainable(program), 11 * 8 + 2 * block(8, 32) + 16 + 8 * 10 + 10);
 }
 
+// Rotated keys have a bias, all heads share one head of keys and values, and relative positions
+// have 32 buckets for each head.
+TEST(TransformerEncoder, HasTheParametersOfItsPositions) {
+  const auto with = [](Positions positions, std::int64_t key_heads) {
+    const Build build = [=](const Value& x) {
+      return transformer_encoder(
+          x,
+          {.width = 8, .positions = positions, .key_heads = key_heads, .blockwise = key_heads > 0});
+    };
+    return count({batch, 7, 6}, build, 10);
+  };
+  const std::int64_t plain = with(Positions::sinusoidal, 0);
+  EXPECT_EQ(with(Positions::rotary, 1) - plain, 2 * (2 * (8 * 2 + 2) - 2 * 8 * 8 - 8));
+  EXPECT_EQ(with(Positions::relative, 0) - plain, 2 * 32 * 4);
+}
+
 // The amount and content of padding after the end of a sequence make no difference.
 TEST(TransformerEncoder, IgnoresPadding) {
   Program program;

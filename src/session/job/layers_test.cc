@@ -104,6 +104,15 @@ TEST(JobLayers, OfSequences) {
             (Shape{batch, 3}));
 }
 
+TEST(JobLayers, OfAttentionWithPositions) {
+  for (const char* options :
+       {"key_heads = 2, rotary = true, blockwise = true", "relative = true"}) {
+    const std::string layer =
+        std::string("{ transformer_encoder = { heads = 4, layers = 1, ") + options + " } }";
+    EXPECT_EQ(after(layer, {16, 8}), (Shape{batch, 16, 8}));
+  }
+}
+
 TEST(JobLayers, OfSequencesOfDifferentLengths) {
   const auto made = [](const std::string& layers) {
     const Node root = parse_toml("all = [{ embedding = { dim = 4 } }, " + layers + "]", "x.toml");
