@@ -21,8 +21,6 @@
 
 namespace trireme::python {
 
-namespace {}  // namespace
-
 nb::dict numbers_of(const Metrics& metrics) {
   nb::dict numbers;
   for (const auto& [name, number] : metrics.numbers()) numbers[name.c_str()] = number;
