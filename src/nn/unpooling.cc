@@ -5,6 +5,7 @@
 #include "nn/windows.h"
 #include "trireme/convolution.h"
 #include "trireme/functions.h"
+#include "trireme/shorthand.h"
 
 namespace trireme::nn {
 namespace {
