@@ -22,6 +22,23 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
+# Notices of libraries whose headers and archives are compiled in. None where no Debian packages are.
+set(TRIREME_NOTICES)
+find_program(DPKG_QUERY dpkg-query)
+if(DPKG_QUERY)
+  execute_process(COMMAND tools/install-deps.sh --list WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    OUTPUT_VARIABLE packages OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" packages "${packages}")
+  set(notices ${PROJECT_BINARY_DIR}/packages/NOTICES)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+  execute_process(COMMAND tools/third_party_notices.py ${notices} ${packages}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} RESULT_VARIABLE status)
+  if(status EQUAL 0)
+    execute_process(COMMAND gzip -9nf ${notices} COMMAND_ERROR_IS_FATAL ANY)
+    set(TRIREME_NOTICES ${notices}.gz)
+  endif()
+endif()
+
 # trireme_package(COMPONENT NAME SECTION SUMMARY DEPENDS DESCRIPTION): the metadata of a package and
 # its copyright and changelog files. DEPENDS: other packages of the same version.
 set(TRIREME_PACKAGES)
@@ -46,7 +63,7 @@ function(trireme_package component name section summary depends description)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/package/changelog.in ${documents}/changelog @ONLY)
   execute_process(COMMAND gzip -9nf ${documents}/changelog COMMAND_ERROR_IS_FATAL ANY)
   file(RENAME ${documents}/changelog.gz ${documents}/changelog.Debian.gz)
-  install(FILES ${documents}/copyright ${documents}/changelog.Debian.gz
+  install(FILES ${documents}/copyright ${documents}/changelog.Debian.gz ${TRIREME_NOTICES}
     DESTINATION share/doc/${name} COMPONENT ${component})
   list(APPEND TRIREME_PACKAGES ${component})
   set(TRIREME_PACKAGES ${TRIREME_PACKAGES} PARENT_SCOPE)

@@ -94,6 +94,7 @@ def page(catalog):
             lines.append("")
         if key == "sources":
             lines += texts(catalog["texts"])
+            lines += choices_of_examples(catalog["tables"])
         if key == "layers":
             names = ", ".join(f"`{name}`" for name in catalog["activations"])
             lines += ["Activations are layers too:"] + wrapped(names) + [""]
@@ -106,6 +107,13 @@ def texts(tables):
             ] + options_table(tables["text"]) + [
                 "", "### skip_grams", "", "A key of `text`.", ""
             ] + options_table(tables["skip_grams"]) + [""]
+
+
+def choices_of_examples(tables):
+    return ["### filter", "", "Which examples to keep, a key of `data`: a table or a list of them.", ""
+            ] + options_table(tables["filter"]) + [
+                "", "### sample", "", "Training examples drawn with replacement, a key of `data`.", ""
+            ] + options_table(tables["sample"]) + [""]
 
 
 def wrapped(text, width=100):

@@ -117,6 +117,10 @@ class TRIREME_API Dataset {
   // first epoch, and calls `keep` with a batch of one. Errors: usage, for a stream.
   Dataset filter(const std::function<bool(const Batch& example)>& keep) const;
 
+  // Returns the examples at these positions, in this order; a position may come twice. Errors:
+  // usage, for a position beyond the end, and for a stream.
+  Dataset select(const std::vector<std::int64_t>& positions) const;
+
   // Cuts the data into this many folds of nearly equal size, the first ones larger, for
   // cross-validation. Fold i has every example once, as validation or training data. Without a seed
   // the folds are consecutive examples; with one they are random. After shuffle() the parts are

@@ -212,6 +212,8 @@ void add_data(nb::module_& m) {
       .def("filter", filtered, nb::arg("keep"),
            nb::sig("def filter(self, keep: Callable[[dict[str, NDArray[Any]]], Any]) -> Dataset"),
            "The examples for which a function of a batch of one is true. Reads all examples.")
+      .def("select", &data::Dataset::select, nb::arg("positions"),
+           "The examples at these positions, in this order.")
       .def("k_fold", folds_of, nb::arg("folds"), nb::arg("seed") = nb::none(),
            nb::sig("def k_fold(self, folds: int, seed: int | None = None) -> "
                    "list[tuple[Dataset, Dataset]]"),

@@ -54,6 +54,11 @@ class Choices(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "other"):
             numbers().filter(lambda one: one["other"])
 
+    def test_select(self):
+        self.assertEqual(numbers(9).select([7, 2, 2]).all()["id"].tolist(), [7, 2, 2])
+        with self.assertRaisesRegex(tr.errors.UsageError, "no example 9; there are 9"):
+            numbers(9).select([9])
+
     def test_k_fold(self):
         folds = numbers(7).k_fold(3, seed=2)
         self.assertEqual([(len(a), len(b)) for a, b in folds], [(4, 3), (5, 2), (5, 2)])

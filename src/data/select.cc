@@ -110,6 +110,18 @@ Dataset Dataset::filter(const std::function<bool(const Batch& example)>& keep) c
   return with_rows(std::move(kept));
 }
 
+Dataset Dataset::select(const std::vector<std::int64_t>& positions) const {
+  need_any_order("select");
+  std::vector<std::int64_t> chosen;
+  for (const std::int64_t i : positions) {
+    if (i < 0 || i >= size()) {
+      fail_usage(fmt::format("select: there is no example {}; there are {}", i, size()));
+    }
+    chosen.push_back(row(i));
+  }
+  return with_rows(std::move(chosen));
+}
+
 std::vector<Fold> Dataset::k_fold(std::int64_t folds, std::optional<std::uint64_t> seed) const {
   need_any_order("k_fold");
   if (folds < 2 || folds > size()) {

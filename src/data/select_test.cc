@@ -55,6 +55,19 @@ TEST(Filter, KeepsOrderSeedAndSelection) {
   EXPECT_THAT(ragged.all().at("words").to_vector<std::int64_t>(), ElementsAre(3, 3, 3, 7, 7, 7));
 }
 
+TEST(Select, TakesPositionsInTheirOrder) {
+  EXPECT_THAT(ids_in(counting(10).select({7, 2, 2}).all()), ElementsAre(7, 2, 2));
+  EXPECT_THAT(ids_in(counting(10).skip(4).select({0, 5}).select({1}).all()), ElementsAre(9));
+  EXPECT_THAT(ids_in(sequences_up_to(9).select({3, 0}).all()), ElementsAre(3, 0));
+  EXPECT_EQ(counting(3).select({}).size(), 0);
+  const Dataset shuffled = counting(9).shuffle(3).select({8, 0, 4});
+  EXPECT_THAT(ids_of_epoch(shuffled, 1), ::testing::UnorderedElementsAre(0, 4, 8));
+  for (const std::int64_t beyond : {std::int64_t{3}, std::int64_t{-1}}) {
+    EXPECT_THAT(error_of(ErrorKind::usage, [&] { counting(3).select({0, beyond}); }),
+                HasSubstr("there are 3"));
+  }
+}
+
 TEST(KFold, HasEveryExampleOnceAsValidation) {
   for (const std::optional<std::uint64_t> seed : {std::optional<std::uint64_t>(), {5}}) {
     const std::vector<Fold> folds = counting(11).k_fold(3, seed);

@@ -53,11 +53,25 @@ struct TypeError {
   std::string hint;     // what to try; may be empty
 };
 
+struct OpDef;
+
+// The operands as messages name them: texts[0] is "x f32[batch, 10]". Made only when they are read,
+// because most ops have no mistake. Refers to the types.
+class OperandTexts {
+ public:
+  OperandTexts(const OpDef& def, const std::vector<Type>& types) : def_(&def), types_(&types) {}
+  std::string operator[](std::size_t i) const;
+
+ private:
+  const OpDef* def_;
+  const std::vector<Type>* types_;
+};
+
 // The input of a type rule.
 struct TypeContext {
   const std::vector<Type>& operands;
-  const Attributes& attributes;            // with defaults filled in
-  std::vector<std::string> operand_texts;  // "x f32[batch, 10]", for messages
+  const Attributes& attributes;  // with defaults filled in
+  OperandTexts operand_texts;    // for messages
   std::vector<const Block*> blocks = {};
 };
 

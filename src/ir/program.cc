@@ -67,19 +67,20 @@ std::unique_ptr<Value> make_value(ValueKind kind, Type type, std::string name, s
 
 }  // namespace
 
+std::string OperandTexts::operator[](std::size_t i) const {
+  return operand_name(def_, i) + " " + types_->at(i).str();
+}
+
 std::vector<Type> result_types(const OpDef& def, const std::vector<Value*>& operands,
                                const Attributes& attributes,
                                const std::vector<std::unique_ptr<Block>>& blocks) {
   std::vector<Type> types;
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    types.push_back(operands[i]->type);
-    texts.push_back(operand_name(&def, i) + " " + types.back().str());
-  }
+  types.reserve(operands.size());
+  for (const Value* operand : operands) types.push_back(operand->type);
   if (!def.type) fail_internal("op " + def.name + " has no type rule");
   std::vector<const Block*> bodies;
   for (const auto& block : blocks) bodies.push_back(block.get());
-  std::vector<Type> results = def.type({types, attributes, texts, bodies});
+  std::vector<Type> results = def.type({types, attributes, {def, types}, bodies});
   if (!def.variadic_results && results.size() != static_cast<std::size_t>(def.result_count)) {
     fail_internal("the type rule of op " + def.name + " returns " + std::to_string(results.size()) +
                   " results, but its signature says " + std::to_string(def.result_count));

@@ -13,21 +13,31 @@ std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Shape& shape = get_attribute<Shape>(c.attributes, "shape");
   const Axes& axes = axes_of(c.attributes);
-  const std::string what = "cannot broadcast " + c.operand_texts[0] + " to " + str(shape);
-  require(static_cast<int>(axes.size()) == x.rank(), what + ": axes " + print_attribute(axes) +
-                                                         " must name one axis of the result for "
-                                                         "every axis of x");
+  const auto message = [&](const std::string& mistake) {
+    return "cannot broadcast " + c.operand_texts[0] + " to " + str(shape) + ": " + mistake;
+  };
+  require(static_cast<int>(axes.size()) == x.rank(), [&] {
+    return message("axes " + print_attribute(axes) +
+                   " must name one axis of the result for every axis of x");
+  });
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    require(axes[i] >= 0 && axes[i] < static_cast<std::int64_t>(shape.size()) &&
-                (i == 0 || axes[i - 1] < axes[i]),
-            what + ": axes " + print_attribute(axes) +
-                " must be in rising order and in the range of the result",
-            "transpose x first to change the order of its axes");
+    require(
+        axes[i] >= 0 && axes[i] < static_cast<std::int64_t>(shape.size()) &&
+            (i == 0 || axes[i - 1] < axes[i]),
+        [&] {
+          return message("axes " + print_attribute(axes) +
+                         " must be in rising order and in the range of the result");
+        },
+        "transpose x first to change the order of its axes");
     const Dim& dim = shape[static_cast<std::size_t>(axes[i])];
-    require(dim == x.shape[i],
-            what + ": axis " + std::to_string(i) + " of x has size " + x.shape[i].str() +
-                " and would become axis " + std::to_string(axes[i]) + " of size " + dim.str(),
-            x.shape[i] == Dim(1) ? "reshape x so that it has no axis of size 1 there" : "");
+    require(
+        dim == x.shape[i],
+        [&] {
+          return message("axis " + std::to_string(i) + " of x has size " + x.shape[i].str() +
+                         " and would become axis " + std::to_string(axes[i]) + " of size " +
+                         dim.str());
+        },
+        x.shape[i] == Dim(1) ? "reshape x so that it has no axis of size 1 there" : "");
   }
   Type result{x.dtype, shape, ""};
   return {result};

@@ -60,8 +60,8 @@ void require_equal_types(const TypeContext& context, Numbers numbers) {
 
 }  // namespace
 
-void require(bool holds, const std::string& message, const std::string& hint) {
-  if (!holds) throw TypeError{message, hint};
+void require(bool holds, std::string_view message, std::string_view hint) {
+  if (!holds) throw TypeError{std::string(message), std::string(hint)};
 }
 
 TypeRule same_type(Numbers numbers) {
@@ -84,20 +84,26 @@ TypeRule type_of_attributes(Numbers numbers) {
   return [numbers](const TypeContext& context) -> std::vector<Type> {
     const DType dtype = get_attribute<DType>(context.attributes, "dtype");
     const Shape& shape = get_attribute<Shape>(context.attributes, "shape");
-    require(is(dtype, numbers), "the elements must be " + describe(numbers) + ", but dtype is " +
-                                    std::string(name_of(dtype)));
+    require(is(dtype, numbers), [&] {
+      return "the elements must be " + describe(numbers) + ", but dtype is " +
+             std::string(name_of(dtype));
+    });
     for (const Dim& dim : shape) {
-      require(!dim.is_constant() || dim.constant() >= 0, "a size is negative: " + str(shape));
+      require(!dim.is_constant() || dim.constant() >= 0,
+              [&] { return "a size is negative: " + str(shape); });
     }
     return {Type{dtype, shape, ""}};
   };
 }
 
 int checked_axis(std::int64_t axis, int rank) {
-  require(axis >= -rank && axis < rank,
-          "axis " + std::to_string(axis) + " is out of range for " + std::to_string(rank) +
-              " dimensions",
-          "axes count from 0; negative axes count from the end");
+  require(
+      axis >= -rank && axis < rank,
+      [&] {
+        return "axis " + std::to_string(axis) + " is out of range for " + std::to_string(rank) +
+               " dimensions";
+      },
+      "axes count from 0; negative axes count from the end");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

@@ -4,6 +4,7 @@
 // helpers for gradients that trireme/ops.h does not have.
 
 #include <cmath>
+#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <span>
@@ -50,7 +51,13 @@ TypeRule same_shape_to(DType dtype, Numbers numbers = Numbers::ordered);
 TypeRule type_of_attributes(Numbers numbers = Numbers::any);
 
 // Throws TypeError with `message` and `hint` unless `holds`.
-void require(bool holds, const std::string& message, const std::string& hint = "");
+void require(bool holds, std::string_view message, std::string_view hint = "");
+// The same with a function that makes the message. For ops that are recorded often: in immediate
+// mode, making texts would take longer than recording.
+template <std::invocable Message>
+void require(bool holds, const Message& message, std::string_view hint = "") {
+  if (!holds) require(false, std::string_view(std::string(message())), hint);
+}
 // Returns `axis`, which is in [-rank, rank), as a number in [0, rank); otherwise TypeError.
 int checked_axis(std::int64_t axis, int rank);
 // Returns the attribute `axis`, checked in the same way.

@@ -19,25 +19,37 @@ std::pair<Dim, Dim> matrix_of(const Shape& shape, bool transposed) {
   return transposed ? std::pair{columns, rows} : std::pair{rows, columns};
 }
 
+std::string pair_message(const TypeContext& c, const std::string& mistake) {
+  return mistake + ": " + c.operand_texts[0] + ", " + c.operand_texts[1];
+}
+
 std::vector<Type> type(const TypeContext& c) {
   const Type& a = c.operands[0];
   const Type& b = c.operands[1];
   const Flags flags = transposed(c.attributes);
-  const std::string operand_text = c.operand_texts[0] + ", " + c.operand_texts[1];
-  require(is_arithmetic_float(a.dtype) && a.dtype == b.dtype,
-          "both matrices must have one dtype, f32 or f64: " + operand_text, "cast one of them");
-  require(a.rank() >= 2 && b.rank() >= 2, "both operands must be matrices: " + operand_text,
-          "reshape a vector to one row or one column");
+  require(
+      is_arithmetic_float(a.dtype) && a.dtype == b.dtype,
+      [&] { return pair_message(c, "both matrices must have one dtype, f32 or f64"); },
+      "cast one of them");
+  require(
+      a.rank() >= 2 && b.rank() >= 2,
+      [&] { return pair_message(c, "both operands must be matrices"); },
+      "reshape a vector to one row or one column");
   const auto [m, k] = matrix_of(a.shape, flags.a);
   const auto [k_b, n] = matrix_of(b.shape, flags.b);
-  require(k == k_b,
-          "the inner dimensions differ (" + k.str() + " and " + k_b.str() + "): " + operand_text,
-          "the last dimension of a must equal the second to last of b; transpose_a and transpose_b "
-          "swap these dimensions");
-  require(b.rank() == 2 || Shape(a.shape.begin(), a.shape.end() - 2) ==
-                               Shape(b.shape.begin(), b.shape.end() - 2),
-          "the leading dimensions differ: " + operand_text,
-          "b has the leading dimensions of a, or is one matrix for all of them");
+  require(
+      k == k_b,
+      [&, &k = k, &k_b = k_b] {
+        return pair_message(c,
+                            "the inner dimensions differ (" + k.str() + " and " + k_b.str() + ")");
+      },
+      "the last dimension of a must equal the second to last of b; transpose_a and transpose_b "
+      "swap these dimensions");
+  require(
+      b.rank() == 2 ||
+          Shape(a.shape.begin(), a.shape.end() - 2) == Shape(b.shape.begin(), b.shape.end() - 2),
+      [&] { return pair_message(c, "the leading dimensions differ"); },
+      "b has the leading dimensions of a, or is one matrix for all of them");
   Type result{a.dtype, Shape(a.shape.begin(), a.shape.end() - 2), ""};
   result.shape.push_back(m);
   result.shape.push_back(n);

@@ -17,7 +17,7 @@ TypeRule reduced_type(Numbers numbers) {
   return [numbers](const TypeContext& c) {
     const Type& x = c.operands[0];
     require(
-        is(x.dtype, numbers), c.operand_texts[0] + " cannot be reduced by this op",
+        is(x.dtype, numbers), [&] { return c.operand_texts[0] + " cannot be reduced by this op"; },
         numbers == Numbers::booleans ? "compare it with a value first" : "cast it to f32 first");
     const auto axes =
         checked_axes(get_attribute<std::vector<std::int64_t>>(c.attributes, "axes"), x.rank());

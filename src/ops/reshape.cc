@@ -8,10 +8,13 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Shape& shape = get_attribute<Shape>(c.attributes, "shape");
-  require(product(x.shape) == product(shape),
-          "cannot reshape " + c.operand_texts[0] + " to " + str(shape) + ": " +
-              product(x.shape).str() + " elements differ from " + product(shape).str(),
-          "use the same symbols, such as `batch`, in the new shape as in the old one");
+  require(
+      product(x.shape) == product(shape),
+      [&] {
+        return "cannot reshape " + c.operand_texts[0] + " to " + str(shape) + ": " +
+               product(x.shape).str() + " elements differ from " + product(shape).str();
+      },
+      "use the same symbols, such as `batch`, in the new shape as in the old one");
   Type result{x.dtype, shape, ""};
   return {result};
 }

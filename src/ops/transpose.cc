@@ -20,10 +20,13 @@ std::vector<Type> type(const TypeContext& c) {
   for (std::size_t i = 0; i < sorted.size() && holds; ++i) {
     holds = sorted[i] == static_cast<std::int64_t>(i);
   }
-  require(holds,
-          "permutation " + print_attribute(permutation) + " does not contain every axis of " +
-              c.operand_texts[0] + " once",
-          "axis i of the result is axis permutation[i] of x; {1, 0} transposes a matrix");
+  require(
+      holds,
+      [&] {
+        return "permutation " + print_attribute(permutation) + " does not contain every axis of " +
+               c.operand_texts[0] + " once";
+      },
+      "axis i of the result is axis permutation[i] of x; {1, 0} transposes a matrix");
   Type result{x.dtype, {}, ""};
   for (const std::int64_t axis : permutation) {
     result.shape.push_back(x.shape[static_cast<std::size_t>(axis)]);

@@ -129,11 +129,26 @@ data::Dataset open_source(const ClicksTable& table, const std::string&, std::str
   return data::synthetic_clicks(table.options);
 }
 
-data::Dataset open_dataset(const Node& node, const std::string& directory, std::string* encoding) {
+namespace {
+
+// The file whose words and means decide how a CSV file is read; empty if the data are of another
+// kind.
+std::string fit_of(const Node& node) {
+  if (node.kind == Node::Kind::text) return data::ends_in(node.text, ".csv") ? node.text : "";
+  const Node* file = node.find("fit");
+  if (file == nullptr) file = node.find("csv");
+  return file == nullptr ? "" : file->text;
+}
+
+// Reads a CSV file as the file `fit` is read, if it is not empty.
+data::Dataset open_one(const Node& node, const std::string& directory, std::string* encoding,
+                       const std::string& fit) {
   if (node.kind == Node::Kind::text) {
     try {
       if (data::ends_in(node.text, ".csv")) {
-        return open_csv(path_in(directory, node.text), {}, encoding);
+        data::CsvOptions options;
+        if (!fit.empty()) options.fit = path_in(directory, fit);
+        return open_csv(path_in(directory, node.text), options, encoding);
       }
       return open_data(node.text, directory);
     } catch (const Error& error) {
@@ -150,6 +165,9 @@ data::Dataset open_dataset(const Node& node, const std::string& directory, std::
     FieldReader reader(table);
     fields(reader, source);
     table.done();
+    if constexpr (std::is_same_v<decltype(source), CsvTable>) {
+      if (source.options.fit.empty()) source.options.fit = fit;
+    }
     try {
       opened.emplace(open_source(source, directory, encoding));
     } catch (const Error& error) {
@@ -160,6 +178,25 @@ data::Dataset open_dataset(const Node& node, const std::string& directory, std::
   if (opened) return *opened;
   fail_at(node, "must name a data set (\"mnist/train\"), or be a table with one of the keys " +
                     names + "texts");
+}
+
+}  // namespace
+
+data::Dataset open_dataset(const Node& node, const std::string& directory, std::string* encoding) {
+  if (node.kind != Node::Kind::list) return open_one(node, directory, encoding, "");
+  if (node.items.empty()) fail_at(node, "is an empty list");
+  const std::string fit = fit_of(node.items[0]);
+  std::vector<data::Dataset> parts;
+  for (const Node& item : node.items) {
+    const bool first = parts.empty();
+    parts.push_back(open_one(item, directory, first ? encoding : nullptr, first ? "" : fit));
+  }
+  try {
+    return data::concatenate(std::move(parts));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    fail_at(node, error.what());
+  }
 }
 
 namespace {
@@ -203,7 +240,8 @@ Columns choose_columns(const data::Dataset& dataset, const DataSettings& setting
   if (settings.input != nullptr) inputs = texts(*settings.input);
   if (settings.input == nullptr) {
     for (const data::Column& column : all) {
-      if (column.name != target && (many || inputs.empty())) inputs.push_back(column.name);
+      if (column.name == target || column.name == settings.sampling.weights) continue;
+      if (many || inputs.empty()) inputs.push_back(column.name);
     }
   }
   if (target.empty() || inputs.empty()) {

@@ -95,6 +95,129 @@ TEST_F(JobData, FoldsHaveEachExampleOnceAsValidation) {
               HasSubstr("a fold is the validation data"));
 }
 
+TEST_F(JobData, FiltersApplyToAllDataSets) {
+  Job some =
+      job("test = \"count.csv\"\nshuffle = false\n"
+          "filter = [{ column = \"target\", min = 3, max = 9 },\n"
+          "  { column = \"target\", values = [4, 8], invert = true }]\n");
+  const Numbers kept{3, 5, 6, 7, 9};
+  EXPECT_EQ(numbers(some.train_data(), 0), kept);
+  EXPECT_EQ(numbers(*some.test_data(), 0), kept);
+  Job one = job("filter = { column = \"target\", min = 39 }\nlimit = 9\n");
+  EXPECT_EQ(numbers(one.train_data(), 0), Numbers{39});
+}
+
+TEST_F(JobData, WrongFiltersAreErrorsWithTheirLine) {
+  const auto error = [&](const std::string& filter) {
+    return error_of(ErrorKind::data, [&] { job("filter = " + filter + "\n").train_data(); });
+  };
+  EXPECT_THAT(error("{ column = \"targe\", min = 1 }"),
+              AllOf(HasSubstr("job.toml:4: data.filter"), HasSubstr("\"target\"")));
+  EXPECT_THAT(error("{ column = \"target\" }"), HasSubstr("needs min, max, values or words"));
+  EXPECT_THAT(error("{ column = \"target\", min = 1, max_length = 2 }"), HasSubstr("needs min"));
+  EXPECT_THAT(error("{ column = \"target\", max_length = 2 }"), HasSubstr("has no sequences"));
+  EXPECT_THAT(error("{ column = \"features\", min = 1 }"), HasSubstr("no single number"));
+  EXPECT_THAT(error("[{ column = \"target\", min = 90 }]"), HasSubstr("keeps none of 40"));
+  EXPECT_THAT(error("{ column = \"target\", words = [\"a\"] }"), HasSubstr("has no word \"a\""));
+  EXPECT_THAT(error("{ column = \"target\", least = 1 }"), HasSubstr("least"));
+}
+
+TEST_F(JobData, ClassesAreFilteredByTheirWordsAndBalanced) {
+  std::string rows = "x,kind\n";
+  for (int i = 0; i < 40; ++i) rows += std::to_string(i) + (i % 10 == 0 ? ",rare\n" : ",usual\n");
+  directory_.write("kinds.csv", rows);
+  const auto labels = [&](const std::string& data) {
+    Job made = Job::parse("[data]\ntrain = { csv = \"kinds.csv\", classes = true }\n" + data +
+                              "[model]\nlayers = [{ linear = { units = 2 } }]\n"
+                              "[train]\nloss = \"cross_entropy\"\n",
+                          directory_.path() + "/job.toml");
+    std::vector<std::int64_t> all;
+    for (const data::Batch& batch : made.train_data().epoch(0)) {
+      const std::vector<std::int64_t> part = batch.at("label").to_vector<std::int64_t>();
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  };
+  EXPECT_EQ(labels("filter = { column = \"label\", words = [\"rare\"] }\n"),
+            std::vector<std::int64_t>(4, 0));
+  const auto drawn = labels("sample = { balance = true, count = 1000 }\n");
+  EXPECT_EQ(drawn.size(), 1000u);
+  EXPECT_NEAR(static_cast<double>(std::count(drawn.begin(), drawn.end(), 0)), 500, 80);
+}
+
+TEST_F(JobData, SamplesFollowTheColumnOfWeights) {
+  directory_.write("weighted.csv", "x,w,target\n1,0,1\n2,1,2\n3,3,3\n");
+  const std::string train =
+      "train = { csv = \"weighted.csv\", target = \"target\", named = true, "
+      "standardize = false }\n";
+  const auto made = [&](const std::string& sample) {
+    return Job::parse("[data]\n" + train + sample +
+                          "[model]\nlayers = [{ linear = { units = 1 } }]\n"
+                          "[train]\nloss = \"mse\"\n",
+                      directory_.path() + "/job.toml");
+  };
+  Job weighted = made("sample = { weights = \"w\", count = 400 }\n");
+  const Numbers drawn = numbers(weighted.train_data(), 0);
+  EXPECT_EQ(std::count(drawn.begin(), drawn.end(), 1), 0);
+  EXPECT_NEAR(static_cast<double>(std::count(drawn.begin(), drawn.end(), 3)), 300, 50);
+  EXPECT_NE(drawn, numbers(weighted.train_data(), 1));
+  EXPECT_THAT(error_of([&] { made("sample = {}\n"); }), HasSubstr("needs either weights"));
+  EXPECT_THAT(error_of([&] { made("sample = { weights = \"w\", balance = true }\n"); }),
+              HasSubstr("needs either weights"));
+  EXPECT_THAT(error_of([&] { made("bucket = true\nsample = { weights = \"w\" }\n"); }),
+              HasSubstr("cannot be cut by length"));
+  EXPECT_THAT(error_of([&] { made("sample = { weights = \"v\" }\n").train_data(); }),
+              HasSubstr("data.sample"));
+}
+
+TEST_F(JobData, AListOfDataSetsIsJoined) {
+  directory_.write("more.csv", "x,target\n40,40\n41,41\n");
+  const auto made = [&](const std::string& train) {
+    return Job::parse("[data]\nshuffle = false\ntrain = " + train +
+                          "\n[model]\nlayers = [{ linear = { units = 1 } }]\n"
+                          "[train]\nloss = \"mse\"\n",
+                      directory_.path() + "/job.toml");
+  };
+  Job joined = made("[\"count.csv\", { csv = \"more.csv\" }]");
+  const Numbers all = numbers(joined.train_data(), 0);
+  EXPECT_EQ(all.size(), 42u);
+  EXPECT_EQ(all, sorted(all));
+  EXPECT_EQ(all.back(), 41);
+  // 20.5 is the mean of the first file, whose deviation is used for both.
+  const data::Batches batches = joined.train_data();
+  const data::Batch rows = batches.dataset().rows(39, 42);
+  const Numbers x = rows.at("features").to_vector<float>();
+  EXPECT_NEAR(x[1] - x[0], x[2] - x[1], 1e-5) << "one scale";
+  EXPECT_THAT(error_of(ErrorKind::data, [&] { made("[]").train_data(); }), HasSubstr("empty list"));
+  directory_.write("other.csv", "x,y,target\n1,2,3\n");
+  EXPECT_THAT(
+      error_of(ErrorKind::data, [&] { made("[\"count.csv\", \"other.csv\"]").train_data(); }),
+      HasSubstr("other.csv"));
+}
+
+TEST_F(JobData, ListsOfTextsShareOneVocabulary) {
+  directory_.write("a.tsv", "a good film\tpos\n");
+  directory_.write("b.tsv", "a long evening\tneg\nbad\tneg\n");
+  const auto made = [&](const std::string& data) {
+    return Job::parse(
+        "[data]\nshuffle = false\ntrain = [\"a.tsv\", \"b.tsv\"]\n"
+        "text = { tokens = \"words\" }\n" +
+            data +
+            "[model]\nlayers = [{ embedding = { dim = 4 } }, "
+            "{ pool_sequence = { kind = \"mean\" } }, { linear = {} }]\n"
+            "[train]\nloss = \"cross_entropy\"\n",
+        directory_.path() + "/job.toml");
+  };
+  Job both = made("");
+  const data::Batch batch = both.train_data().dataset().all();
+  EXPECT_EQ(batch.at("label").to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 0, 0}));
+  EXPECT_EQ(batch.at("text").dim(0), 7);
+  const std::vector<std::int64_t> ids = batch.at("text").to_vector<std::int64_t>();
+  EXPECT_EQ(ids[0], ids[3]) << "the word a";
+  Job longer = made("filter = { column = \"text\", min_length = 2 }\n");
+  EXPECT_EQ(longer.train_data().dataset().size(), 2);
+}
+
 TEST_F(JobData, CachedDataAreTheSame) {
   Job plain = job("");
   for (const char* cache : {"memory", "kept.trec", "kept.trec"}) {

@@ -83,6 +83,7 @@ data::Dataset Job::State::prepared(const job::Node& node, std::int64_t limit) {
       job::is_text(node)
           ? reader->read(job::open_corpus(node, directory), &node)
           : job::open_dataset(node, directory, &node == settings.data.train ? &table : nullptr);
+  if (settings.data.filter != nullptr) dataset = job::filtered(dataset, *settings.data.filter);
   if (limit > 0) dataset = dataset.take(std::min(limit, dataset.size()));
   return dataset;
 }
@@ -96,6 +97,9 @@ void Job::State::open_data() {
   if (data.cache == "memory") training = training.cache();
   else if (!data.cache.empty()) training = training.cache(job::path_in(directory, data.cache));
   const std::optional<data::Dataset> held_out = hold_out(training);
+  if (data.sample != nullptr) {
+    training = job::sampled(training, data, columns->target.name, settings.seed);
+  }
   if (data.augment != nullptr) {
     training = job::augmented(training, *data.augment, settings.seed);
     columns = job::choose_columns(training, data, many, *data.train);

@@ -125,12 +125,18 @@ Json dataset_of(const Json& sources) {
   return {{"anyOf", any}};
 }
 
+Json one_or_list(const Json& one) {
+  return {{"anyOf", {one, {{"type", "array"}, {"items", one}, {"minItems", 1}}}}};
+}
+
 Json definitions(const Json& catalog) {
   const Json& tables = catalog["tables"];
   const Json text = {{"type", "string"}};
   return {
       {"activation", {{"enum", catalog["activations"]}}},
-      {"dataset", dataset_of(catalog["sources"])},
+      {"dataset", one_or_list(dataset_of(catalog["sources"]))},
+      {"filters", one_or_list(table_of(tables["filter"]))},
+      {"sample", table_of(tables["sample"])},
       {"missing", {{"anyOf", {{{"enum", {"error", "mean"}}}, {{"type", "number"}}}}}},
       {"augmentations", {{"type", "array"}, {"items", choice_of(catalog["augmentations"])}}},
       {"text_options", table_of(catalog["texts"]["text"])},

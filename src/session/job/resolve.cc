@@ -72,8 +72,17 @@ class Resolver {
     return given;
   }
 
+  Json filters(Json given) const {
+    if (!given.is_array()) return table(given, catalog_["tables"]["filter"]);
+    for (Json& one : given) one = filters(one);
+    return given;
+  }
+
   // A data set that is a table has the name of its kind as a key.
-  Json source(const Json& given) const {
+  Json source(Json given) const {
+    if (given.is_array()) {
+      for (Json& one : given) one = source(one);
+    }
     for (const Json& entry : catalog_["sources"]) {
       if (given.is_object() && given.contains(entry["name"])) return table(given, entry["options"]);
     }
@@ -89,6 +98,7 @@ class Resolver {
     if (type == "metrics") return choices(given, catalog_["metrics"]);
     if (type == "augmentations") return choices(given, catalog_["augmentations"]);
     if (type == "dataset") return source(given);
+    if (type == "filters") return filters(given);
     if (catalog_["tables"].contains(type)) return table(given, catalog_["tables"][type]);
     return given;
   }

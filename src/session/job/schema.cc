@@ -241,6 +241,8 @@ Json tables() {
           {"clip", fields_of(Clip{})},
           {"parameters", fields_of(ParameterSettings{})},
           {"eviction", fields_of(Distribution::Eviction{})},
+          {"filter", fields_of(job::FilterTable{})},
+          {"sample", fields_of(job::SampleTable{})},
           {"search", fields_of(job::SearchTable{})}};
 }
 

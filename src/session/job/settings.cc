@@ -41,6 +41,15 @@ DataSettings read_data(const Node& node) {
     fail_at(*data.text,
             "data.train are no texts: those have names such as \"sentence_polarity/train\"");
   }
+  if (data.sample != nullptr) {
+    read_table(*data.sample, data.sampling);
+    if (data.sampling.balance == !data.sampling.weights.empty()) {
+      fail_at(*data.sample, "needs either weights = \"COLUMN\" or balance = true");
+    }
+    if (data.bucket || data.batch_tokens > 0) {
+      fail_at(*data.sample, "cannot be cut by length: leave data.bucket and data.batch_tokens out");
+    }
+  }
   const Node* tokens = node.find("batch_tokens");
   if (tokens != nullptr && (node.find("batch") != nullptr || data.bucket)) {
     fail_at(*tokens, "says how large a batch is; leave data.batch and data.bucket out");

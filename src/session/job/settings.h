@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,23 @@
 
 namespace trireme::job {
 
+// [data] filter: which examples to keep.
+struct FilterTable {
+  std::string column;
+  std::optional<double> min, max;  // of a number
+  std::vector<double> values;
+  std::vector<std::string> words;
+  std::optional<std::int64_t> min_length, max_length;  // of a sequence
+  bool invert = false;
+};
+
+// [data] sample: examples drawn with replacement.
+struct SampleTable {
+  std::string weights;  // a column
+  bool balance = false;
+  std::int64_t count = 0;
+};
+
 // [data]
 struct DataSettings {
   const Node* train = nullptr;
@@ -21,6 +39,9 @@ struct DataSettings {
   double validation_split = 0;       // or this share of the training data
   std::int64_t folds = 0;            // or one of these folds; 0: none
   std::int64_t fold = 0;
+  const Node* filter = nullptr;  // may be null
+  const Node* sample = nullptr;  // may be null
+  SampleTable sampling;          // read from `sample`
   std::string cache;  // "memory", or the record file that keeps the training data; empty: none
   std::int64_t batch = 64;
   std::int64_t test_batch = 256;
@@ -88,17 +109,25 @@ struct Settings : TrainSettings {
 Settings read_settings(const Node& root);
 
 // Opens a data set as a job names it: text, { csv = "file", ... } or { images = "file", labels =
-// "file" }. Sets `encoding`, unless it is null, to how a CSV file is read (SaveOptions::table).
+// "file" }, or a list of these, which are joined. Sets `encoding`, unless it is null, to how a CSV
+// file is read (SaveOptions::table). CSV files of a list are read as the first one is.
 data::Dataset open_dataset(const Node& node, const std::string& directory,
                            std::string* encoding = nullptr);
 
-// Returns whether the data are texts: a corpus by name, "sentence_polarity/train" or "pairs.tsv",
-// or a table { texts = "pairs.tsv", fields = ["source", "target"] }.
+// Returns whether the data are texts: a corpus by name, "sentence_polarity/train" or "pairs.tsv", a
+// table { texts = "pairs.tsv", fields = ["source", "target"] }, or a list that begins with one.
 bool is_text(const Node& node);
 // Files are relative to `directory`.
 data::Corpus open_corpus(const Node& node, const std::string& directory);
 // Returns the path of a file; `path` may be relative to `directory`.
 std::string path_in(const std::string& directory, const std::string& path);
+
+// Applies [data] filter, a table or a list of them: keeps the examples that fit all. Reads the
+// columns of the whole data set. Errors: data.
+data::Dataset filtered(data::Dataset dataset, const Node& filter);
+// Applies [data] sample; `target` is the column that is predicted. Errors: data.
+data::Dataset sampled(const data::Dataset& dataset, const DataSettings& settings,
+                      const std::string& target, std::uint64_t seed);
 
 // Applies the list [data] augment to a data set of images.
 data::Dataset augmented(data::Dataset dataset, const Node& list, std::uint64_t seed);

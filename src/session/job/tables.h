@@ -12,6 +12,33 @@ inline constexpr nn::Limits kAtLeastOne{.min = 1};
 inline constexpr nn::Limits kInt{0, 2147483647};
 
 template <class Visit>
+void fields(Visit& visit, FilterTable& o) {
+  using F = nn::Field;
+  visit(F{.name = "column", .doc = "the column that decides", .required = true}, o.column);
+  visit(F{"min", "smallest number to keep", nn::kAny, false, "none"}, o.min);
+  visit(F{"max", "largest number to keep", nn::kAny, false, "none"}, o.max);
+  visit(F{"values", "numbers or ids to keep"}, o.values);
+  visit(F{"words", "words or classes to keep"}, o.words);
+  visit(F{"min_length", "rows of the shortest sequence to keep", kCount, false, "none", "rows"},
+        o.min_length);
+  visit(F{"max_length", "rows of the longest sequence to keep", kCount, false, "none", "rows"},
+        o.max_length);
+  visit(F{"invert", "keep the other examples instead"}, o.invert);
+}
+
+template <class Visit>
+void fields(Visit& visit, SampleTable& o) {
+  using F = nn::Field;
+  visit(F{"weights", "column whose numbers are in proportion to how often an example is drawn"},
+        o.weights);
+  visit(F{"balance", "instead of `weights`: every class of the target is drawn equally often"},
+        o.balance);
+  visit(F{"count", "examples of an epoch; 0: as many as the training data have", kCount, false, "",
+          "examples"},
+        o.count);
+}
+
+template <class Visit>
 void fields(Visit& visit, DataSettings& o) {
   using F = nn::Field;
   const auto node = [&](const char* name, const char* doc, const char* definition,
@@ -27,6 +54,8 @@ void fields(Visit& visit, DataSettings& o) {
           kCount},
         o.folds);
   visit(F{"fold", "the fold to use for validation, from 0", kCount}, o.fold);
+  node("filter", "which examples of all data sets to keep", "filters", o.filter);
+  node("sample", "draw training examples with replacement", "sample", o.sample);
   visit(F{"cache", "`\"memory\"`, or the record file that keeps the training data after reading",
           nn::kAny, false, "none"},
         o.cache);

@@ -2,6 +2,8 @@
 
 #include "session/job/text.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -54,11 +56,35 @@ bool has(const data::Corpus& corpus, const char* field) {
 }  // namespace
 
 bool is_text(const Node& node) {
+  if (node.kind == Node::Kind::list) return !node.items.empty() && is_text(node.items[0]);
   if (node.kind == Node::Kind::text) return data::names_corpus(node.text);
   return node.kind == Node::Kind::table && node.find("texts") != nullptr;
 }
 
+namespace {
+
+data::Corpus join_corpora(const Node& list, const std::string& directory) {
+  data::Corpus all = open_corpus(list.items[0], directory);
+  for (std::size_t i = 1; i < list.items.size(); ++i) {
+    const data::Corpus part = open_corpus(list.items[i], directory);
+    if (part.fields != all.fields) {
+      fail_at(list.items[i],
+              fmt::format("has other fields than {}: {} instead of {}", all.name,
+                          fmt::join(part.fields, ", "), fmt::join(all.fields, ", ")));
+    }
+    for (std::size_t field = 0; field < all.values.size(); ++field) {
+      std::vector<std::string>& values = all.values[field];
+      values.insert(values.end(), part.values[field].begin(), part.values[field].end());
+    }
+    all.name += " and " + part.name;
+  }
+  return all;
+}
+
+}  // namespace
+
 data::Corpus open_corpus(const Node& node, const std::string& directory) {
+  if (node.kind == Node::Kind::list) return join_corpora(node, directory);
   TextsTable source{.texts = node.text};
   if (node.kind == Node::Kind::table) {
     Table table(node);
