@@ -22,7 +22,7 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-# Notices of libraries whose headers and archives are compiled in. None where no Debian packages are.
+# Notices of libraries whose headers and archives are compiled in. None without Debian packages.
 set(TRIREME_NOTICES)
 find_program(DPKG_QUERY dpkg-query)
 if(DPKG_QUERY)

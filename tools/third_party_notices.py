@@ -5,8 +5,9 @@
     tools/third_party_notices.py NOTICES --bundled trireme.libs $(tools/install-deps.sh --list)
 
 The arguments are Debian packages; those that are no libraries (name without -dev) are left out.
-With --bundled also the packages of the shared libraries in a folder, which may have the names that
-auditwheel gives them (libpng16-0a0c6ccf.so.16.39.0). Fails if a package or its notice is missing."""
+--bundled adds the packages of the shared libraries in a folder, which may have the names that
+auditwheel gives them (libpng16-0a0c6ccf.so.16.39.0).
+Fails if a package or its notice is missing."""
 
 import argparse
 import os
