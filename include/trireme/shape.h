@@ -30,7 +30,7 @@ class TRIREME_API Dim {
   Dim(T size) : Dim(Number{static_cast<std::int64_t>(size)}) {}  // NOLINT: a number is a Dim
   explicit Dim(std::string_view symbol);  // letters, digits, '_'; starts with a letter
 
-  bool is_constant() const;
+  bool is_constant() const { return terms_.empty(); }
   std::int64_t constant() const;              // precondition: is_constant()
   std::optional<std::string> symbol() const;  // its name, if the Dim is a single symbol
   std::vector<std::string> symbols() const;   // all symbols in it, sorted
@@ -49,23 +49,29 @@ class TRIREME_API Dim {
   friend TRIREME_API Dim operator+(const Dim& a, const Dim& b);
   friend TRIREME_API Dim operator-(const Dim& a, const Dim& b);
   friend TRIREME_API Dim operator*(const Dim& a, const Dim& b);
-  friend bool operator==(const Dim& a, const Dim& b) { return a.terms_ == b.terms_; }
+  friend bool operator==(const Dim& a, const Dim& b) {
+    return a.constant_ == b.constant_ && a.terms_ == b.terms_;
+  }
   friend bool operator!=(const Dim& a, const Dim& b) { return !(a == b); }
 
   // Products of symbols with their coefficients: longer products first, then by name. No
   // coefficient is zero; the constant term has no symbols. For code that translates a Dim into
   // instructions.
   using Monomial = std::vector<std::string>;
-  const std::vector<std::pair<Monomial, std::int64_t>>& terms() const { return terms_; }
+  std::vector<std::pair<Monomial, std::int64_t>> terms() const;
 
  private:
   struct Number {
     std::int64_t value;
   };
   explicit Dim(Number number);
+  bool is_zero() const { return constant_ == 0 && terms_.empty(); }
+  std::pair<Monomial, std::int64_t> leading_term() const;  // precondition: not zero
   void add_term(const Monomial& monomial, std::int64_t coefficient);
 
-  std::vector<std::pair<Monomial, std::int64_t>> terms_;
+  // Apart from the other terms, so that a number, which most Dims are, needs no further memory.
+  std::int64_t constant_ = 0;
+  std::vector<std::pair<Monomial, std::int64_t>> terms_;  // without the constant term
 };
 
 // The usual symbol for the first dimension.

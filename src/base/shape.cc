@@ -74,9 +74,7 @@ std::string text_of(const Dim::Monomial& monomial, std::int64_t magnitude) {
 
 }  // namespace
 
-Dim::Dim(Number number) {
-  if (checked(number.value) != 0) terms_ = {{{}, number.value}};
-}
+Dim::Dim(Number number) : constant_(checked(number.value)) {}
 
 Dim::Dim(std::string_view symbol) {
   if (!is_symbol(symbol)) {
@@ -86,17 +84,22 @@ Dim::Dim(std::string_view symbol) {
   terms_ = {{{std::string(symbol)}, 1}};
 }
 
-bool Dim::is_constant() const {
-  return terms_.empty() || (terms_.size() == 1 && terms_[0].first.empty());
-}
-
 std::int64_t Dim::constant() const {
   if (!is_constant()) fail_internal("dimension " + str() + " is used as a number");
-  return terms_.empty() ? 0 : terms_[0].second;
+  return constant_;
 }
 
+std::vector<Term> Dim::terms() const {
+  std::vector<Term> all = terms_;
+  if (constant_ != 0) all.push_back({{}, constant_});
+  return all;
+}
+
+Term Dim::leading_term() const { return terms_.empty() ? Term{{}, constant_} : terms_.front(); }
+
 std::optional<std::string> Dim::symbol() const {
-  if (terms_.size() != 1 || terms_[0].second != 1 || terms_[0].first.size() != 1) return {};
+  if (terms_.size() != 1 || constant_ != 0 || terms_[0].second != 1 || terms_[0].first.size() != 1)
+    return {};
   return terms_[0].first[0];
 }
 
@@ -111,7 +114,7 @@ std::vector<std::string> Dim::symbols() const {
 }
 
 std::int64_t Dim::evaluate(const SymbolSizes& sizes) const {
-  std::int64_t total = 0;
+  std::int64_t total = constant_;
   for (const auto& [monomial, coefficient] : terms_) {
     std::int64_t value = coefficient;
     for (const std::string& symbol : monomial) {
@@ -125,6 +128,10 @@ std::int64_t Dim::evaluate(const SymbolSizes& sizes) const {
 }
 
 void Dim::add_term(const Monomial& monomial, std::int64_t coefficient) {
+  if (monomial.empty()) {
+    constant_ = sum(constant_, coefficient);
+    return;
+  }
   const auto at =
       std::lower_bound(terms_.begin(), terms_.end(), monomial,
                        [](const Term& t, const Monomial& m) { return before(t.first, m); });
@@ -140,20 +147,23 @@ void Dim::add_term(const Monomial& monomial, std::int64_t coefficient) {
 
 Dim operator+(const Dim& a, const Dim& b) {
   Dim result = a;
+  result.constant_ = sum(a.constant_, b.constant_);
   for (const auto& [monomial, coefficient] : b.terms_) result.add_term(monomial, coefficient);
   return result;
 }
 
 Dim operator-(const Dim& a, const Dim& b) {
   Dim result = a;
+  result.constant_ = sum(a.constant_, -b.constant_);
   for (const auto& [monomial, coefficient] : b.terms_) result.add_term(monomial, -coefficient);
   return result;
 }
 
 Dim operator*(const Dim& a, const Dim& b) {
+  if (a.is_constant() && b.is_constant()) return times(a.constant_, b.constant_);
   Dim result;
-  for (const Term& x : a.terms_) {
-    for (const Term& y : b.terms_) {
+  for (const Term& x : a.terms()) {
+    for (const Term& y : b.terms()) {
       result.add_term(joined(x.first, y.first), times(x.second, y.second));
     }
   }
@@ -161,13 +171,13 @@ Dim operator*(const Dim& a, const Dim& b) {
 }
 
 std::optional<Dim> Dim::divided_by(const Dim& divisor) const {
-  if (divisor.terms_.empty()) return std::nullopt;
-  const auto& [lead, lead_coefficient] = divisor.terms_.front();
+  if (divisor.is_zero()) return std::nullopt;
+  const auto [lead, lead_coefficient] = divisor.leading_term();
   Dim rest = *this;
   Dim quotient;
-  for (int step = 0; !rest.terms_.empty(); ++step) {
+  for (int step = 0; !rest.is_zero(); ++step) {
     if (step == kMaxDivisionSteps) return std::nullopt;
-    const auto& [monomial, coefficient] = rest.terms_.front();
+    const auto [monomial, coefficient] = rest.leading_term();
     if (coefficient % lead_coefficient != 0) return std::nullopt;
     if (!std::includes(monomial.begin(), monomial.end(), lead.begin(), lead.end())) {
       return std::nullopt;
@@ -188,9 +198,9 @@ std::optional<Dim> Dim::divided_by(const Dim& divisor) const {
 }
 
 std::string Dim::str() const {
-  if (terms_.empty()) return "0";
+  if (is_constant()) return std::to_string(constant_);
   std::string text;
-  for (const auto& [monomial, coefficient] : terms_) {
+  for (const auto& [monomial, coefficient] : terms()) {
     if (text.empty()) {
       if (coefficient < 0) text = "-";
     } else {

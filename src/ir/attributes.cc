@@ -21,7 +21,7 @@ bool has_kind(const Attribute& value, AttributeSpec::Kind kind) {
 }
 
 // Returns the value converted to `kind` if the conversion is lossless; otherwise unchanged.
-Attribute converted(const Attribute& value, AttributeSpec::Kind kind) {
+Attribute converted(Attribute value, AttributeSpec::Kind kind) {
   using Kind = AttributeSpec::Kind;
   if (has_kind(value, kind)) return value;
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
@@ -76,9 +76,10 @@ bool same(const Attributes& a, const Attributes& b) {
                     });
 }
 
-Attributes complete_attributes(const OpDef& def, const Attributes& given) {
+Attributes complete_attributes(const OpDef& def, Attributes given) {
   Attributes result;
-  for (const NamedAttribute& attribute : given) {
+  result.reserve(def.attributes.size());
+  for (NamedAttribute& attribute : given) {
     const auto spec =
         std::find_if(def.attributes.begin(), def.attributes.end(),
                      [&](const AttributeSpec& s) { return s.name == attribute.name; });
@@ -86,14 +87,13 @@ Attributes complete_attributes(const OpDef& def, const Attributes& given) {
     if (has_attribute(result, attribute.name)) {
       throw TypeError{"attribute '" + attribute.name + "' is set twice", ""};
     }
-    Attribute value = converted(attribute.value, spec->kind);
+    Attribute value = converted(std::move(attribute.value), spec->kind);
     if (!has_kind(value, spec->kind)) {
       throw TypeError{"attribute '" + attribute.name + "' must be a " +
-                          std::string(kind_name(spec->kind)) + ", not " +
-                          print_attribute(attribute.value),
+                          std::string(kind_name(spec->kind)) + ", not " + print_attribute(value),
                       ""};
     }
-    set_attribute(result, attribute.name, std::move(value));
+    set_attribute(result, std::move(attribute.name), std::move(value));
   }
   for (const AttributeSpec& spec : def.attributes) {
     if (has_attribute(result, spec.name)) continue;

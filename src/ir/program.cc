@@ -227,7 +227,7 @@ Op* Program::append(Block& block, std::string_view op, std::vector<Value*> opera
   std::vector<Type> types;
   try {
     check_operands(*def, *this, block, operands);
-    attributes = complete_attributes(*def, attributes);
+    attributes = complete_attributes(*def, std::move(attributes));
     types = result_types(*def, operands, attributes, blocks);
   } catch (const TypeError& error) {
     fail_usage(describe_mistake(op, def, operands, location, error));

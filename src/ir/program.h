@@ -191,7 +191,7 @@ bool same(const Attributes& a, const Attributes& b);
 
 // Returns `given` sorted, checked against the signature of `def`, with defaults filled in. Accepts
 // an integer for a float and integers for a shape. Throws TypeError.
-Attributes complete_attributes(const OpDef& def, const Attributes& given);
+Attributes complete_attributes(const OpDef& def, Attributes given);
 
 // Convert settings to attributes, leaving out defaults, and back. Error(usage) for unknown names
 // and values out of range.

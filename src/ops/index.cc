@@ -31,8 +31,8 @@ double at(const RefTensor& tensor, const Index& index) {
 }
 
 bool never_negative(const Dim& dim) {
-  return std::all_of(dim.terms().begin(), dim.terms().end(),
-                     [](const auto& term) { return term.second >= 0; });
+  const auto terms = dim.terms();
+  return std::all_of(terms.begin(), terms.end(), [](const auto& term) { return term.second >= 0; });
 }
 
 Shape without_axes(const Shape& shape, const std::vector<int>& axes, bool keep) {

@@ -133,7 +133,7 @@ void Computations::forget_oldest() {
 std::vector<Tensor> Computations::run(const ir::Program& program,
                                       const std::vector<const ir::Value*>& fetches,
                                       const std::vector<Tensor>& tensors, std::uint64_t seed) {
-  const Structure structure = structure_of(program, fetches);
+  Structure structure = structure_of(program, fetches, std::move(key_memory_));
   auto found = entries_.find(structure.key);
   if (found == entries_.end()) {
     forget_oldest();
@@ -166,6 +166,7 @@ std::vector<Tensor> Computations::run(const ir::Program& program,
     inputs.push_back(
         Tensor::scalar<double>(numbers[i]).cast(structure.numbers[i]->result()->type.dtype));
   }
+  key_memory_ = std::move(structure.key);
   return entry.computation->run(inputs, seed);
 }
 

@@ -72,6 +72,7 @@ class Computations {
   Engine& engine_;
   std::unordered_map<std::string, Entry> entries_;
   std::uint64_t uses_ = 0;
+  std::string key_memory_;  // kept from run to run: keys have kilobytes
 };
 
 }  // namespace trireme::immediate

@@ -1,10 +1,14 @@
 #include "session/immediate/structure.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory_resource>
 #include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <variant>
 
 #include "base/attributes.h"
@@ -31,9 +35,19 @@ void visit_operands(const ir::Op& op, const Visit& visit) {
   }
 }
 
+// Memory for the tables of a usual recording, which is walked at every step of a loop.
+class Scratch {
+ public:
+  std::pmr::memory_resource* get() { return &pool_; }
+
+ private:
+  std::array<std::byte, 32768> bytes_;
+  std::pmr::monotonic_buffer_resource pool_{bytes_.data(), bytes_.size()};
+};
+
 class Writer {
  public:
-  explicit Writer(Structure& made) : made_(made) { made_.key.reserve(1024); }
+  Writer(Structure& made, Scratch& scratch) : made_(made), ids_(scratch.get()) {}
 
   void block(const ir::Block& block) {
     number(block.arguments.size());
@@ -118,15 +132,18 @@ class Writer {
   }
 
   Structure& made_;
-  std::unordered_map<const ir::Value*, std::uint64_t> ids_;
+  std::pmr::unordered_map<const ir::Value*, std::uint64_t> ids_;
 };
 
 }  // namespace
 
-Structure structure_of(const ir::Program& program, const std::vector<const ir::Value*>& fetches) {
+Structure structure_of(const ir::Program& program, const std::vector<const ir::Value*>& fetches,
+                       std::string memory) {
   const auto& ops = program.main().ops;
-  std::unordered_set<const ir::Value*> needed(fetches.begin(), fetches.end());
-  std::vector<const ir::Op*> chosen;
+  Scratch scratch;
+  std::pmr::unordered_set<const ir::Value*> needed(scratch.get());
+  needed.insert(fetches.begin(), fetches.end());
+  std::pmr::vector<const ir::Op*> chosen(scratch.get());
   for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
     bool used = false;
     for (const auto& result : (*op)->results) used = used || needed.contains(result.get());
@@ -134,8 +151,9 @@ Structure structure_of(const ir::Program& program, const std::vector<const ir::V
     chosen.push_back(op->get());
     visit_operands(**op, [&](const ir::Value* operand) { needed.insert(operand); });
   }
-  Structure made;
-  Writer writer(made);
+  Structure made{.key = std::move(memory)};
+  made.key.clear();
+  Writer writer(made, scratch);
   for (auto op = chosen.rbegin(); op != chosen.rend(); ++op) writer.op(**op, /*main=*/true);
   for (const ir::Value* fetch : fetches) writer.value(fetch);
   return made;

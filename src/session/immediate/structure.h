@@ -18,8 +18,9 @@ struct Structure {
   std::vector<const ir::Op*> numbers;    // the constants whose numbers were left out
 };
 
-// `fetches` are values of the main block.
-Structure structure_of(const ir::Program& program, const std::vector<const ir::Value*>& fetches);
+// `fetches` are values of the main block. `memory` is used for the key.
+Structure structure_of(const ir::Program& program, const std::vector<const ir::Value*>& fetches,
+                       std::string memory = {});
 
 // The number of a constant.
 double number_of(const ir::Op& constant);
