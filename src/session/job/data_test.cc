@@ -116,10 +116,19 @@ TEST_F(JobData, WrongFiltersAreErrorsWithTheirLine) {
   EXPECT_THAT(error("{ column = \"target\" }"), HasSubstr("needs min, max, values or words"));
   EXPECT_THAT(error("{ column = \"target\", min = 1, max_length = 2 }"), HasSubstr("needs min"));
   EXPECT_THAT(error("{ column = \"target\", max_length = 2 }"), HasSubstr("has no sequences"));
-  EXPECT_THAT(error("{ column = \"features\", min = 1 }"), HasSubstr("no single number"));
   EXPECT_THAT(error("[{ column = \"target\", min = 90 }]"), HasSubstr("keeps none of 40"));
   EXPECT_THAT(error("{ column = \"target\", words = [\"a\"] }"), HasSubstr("has no word \"a\""));
   EXPECT_THAT(error("{ column = \"target\", least = 1 }"), HasSubstr("least"));
+}
+
+TEST_F(JobData, AFilterNeedsOneNumberForEachExample) {
+  directory_.write("wide.csv", "x,y,target\n1,2,3\n");
+  Job wide = Job::parse(
+      "[data]\ntrain = \"wide.csv\"\nfilter = { column = \"features\", min = 1 }\n"
+      "[model]\nlayers = [{ linear = { units = 1 } }]\n[train]\nloss = \"mse\"\n",
+      directory_.path() + "/job.toml");
+  EXPECT_THAT(error_of(ErrorKind::data, [&] { wide.train_data(); }),
+              HasSubstr("\"features\" has no single number"));
 }
 
 TEST_F(JobData, ClassesAreFilteredByTheirWordsAndBalanced) {
@@ -178,16 +187,17 @@ TEST_F(JobData, AListOfDataSetsIsJoined) {
                           "[train]\nloss = \"mse\"\n",
                       directory_.path() + "/job.toml");
   };
-  Job joined = made("[\"count.csv\", { csv = \"more.csv\" }]");
+  Job joined = made(
+      "[{ csv = \"count.csv\", standardize = true }, { csv = \"more.csv\", standardize = true }]");
   const Numbers all = numbers(joined.train_data(), 0);
   EXPECT_EQ(all.size(), 42u);
   EXPECT_EQ(all, sorted(all));
   EXPECT_EQ(all.back(), 41);
-  // 20.5 is the mean of the first file, whose deviation is used for both.
   const data::Batches batches = joined.train_data();
   const data::Batch rows = batches.dataset().rows(39, 42);
   const Numbers x = rows.at("features").to_vector<float>();
-  EXPECT_NEAR(x[1] - x[0], x[2] - x[1], 1e-5) << "one scale";
+  EXPECT_NEAR(x[1] - x[0], x[2] - x[1], 1e-5) << "the scale of the first file";
+  EXPECT_LT(x[2], 2) << "standardized";
   EXPECT_THAT(error_of(ErrorKind::data, [&] { made("[]").train_data(); }), HasSubstr("empty list"));
   directory_.write("other.csv", "x,y,target\n1,2,3\n");
   EXPECT_THAT(
@@ -204,7 +214,7 @@ TEST_F(JobData, ListsOfTextsShareOneVocabulary) {
         "text = { tokens = \"words\" }\n" +
             data +
             "[model]\nlayers = [{ embedding = { dim = 4 } }, "
-            "{ pool_sequence = { kind = \"mean\" } }, { linear = {} }]\n"
+            "\"sequence_mean\", { linear = {} }]\n"
             "[train]\nloss = \"cross_entropy\"\n",
         directory_.path() + "/job.toml");
   };

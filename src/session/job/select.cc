@@ -27,7 +27,9 @@ const data::Column& column_of(const data::Dataset& dataset, const std::string& n
 // One number for each example, in the order of the first epoch.
 std::vector<double> numbers_of(const data::Dataset& dataset, const data::Column& column,
                                const Node& where) {
-  if (column.levels > 0 || !column.shape.empty()) {
+  const bool one = std::all_of(column.shape.begin(), column.shape.end(),
+                               [](std::int64_t size) { return size == 1; });
+  if (column.levels > 0 || !one) {
     fail_at(where, "column \"" + column.name + "\" has no single number for each example");
   }
   std::vector<double> numbers;
