@@ -5,6 +5,7 @@
 #include "ops/common.h"
 #include "trireme/functions.h"
 #include "trireme/nn.h"
+#include "trireme/numeric.h"
 
 namespace trireme::edges {
 namespace {
@@ -93,6 +94,13 @@ void add_reductions(std::vector<Function>& all) {
   add_row(
       all, "norm", "torch.linalg.vector_norm(x[0], dim=1)",
       [=](auto& x) { return std::vector{norm(x, {.axes = last})}; }, true);
+  add_row(all, "variance", "((x[0] - x[0].mean(1, keepdim=True)) ** 2).mean(1)",
+          [=](auto& x) { return std::vector{variance(x, {.axes = last})}; });
+  add_row(all, "stddev", "exact.stddev(x[0])",
+          [=](auto& x) { return std::vector{stddev(x, {.axes = last})}; });
+  add_row(
+      all, "logsumexp", "exact.logsumexp(x[0])",
+      [=](auto& x) { return std::vector{logsumexp(x, {.axes = last})}; }, true);
   add_row(
       all, "argmax", "x[0].argmax(1)",
       [=](auto& x) { return std::vector{argmax(x, {.axes = last})}; }, false, false);
