@@ -18,6 +18,18 @@ def stddev(x):
     return torch.linalg.vector_norm(centered, dim=1) / math.sqrt(x.shape[1])
 
 
+def vector_norm(x, p):
+    return torch.linalg.vector_norm(x, p, dim=1)
+
+
+def cumprod(x):
+    """By products, since PyTorch's gradient divides."""
+    parts = [x[:, 0]]
+    for i in range(1, x.shape[1]):
+        parts.append(parts[-1] * x[:, i])
+    return torch.stack(parts, 1)
+
+
 def logsumexp(x):
     """Its gradient is the softmax, and 0 where it is not finite."""
     y = torch.logsumexp(x.detach(), 1)
@@ -159,9 +171,11 @@ def finite_lines(y, *x):
     return y + torch.where(finite, 0.0, math.nan).to(y)[:, None]
 
 
-def fourier(name, x, is_complex, **options):
-    """A transform of torch.fft of rows of real numbers, or of pairs that are complex numbers."""
+def fourier(name, x, is_complex, rows=None, **options):
+    """A transform of torch.fft of lines of real numbers, or of pairs that are complex numbers; or
+    of planes with this number of rows."""
     line = torch.view_as_complex(x.reshape(len(x), -1, 2).contiguous()) if is_complex else x
+    line = line.reshape(len(x), rows, -1) if rows else line
     y = getattr(torch.fft, name)(line, **options)
     y = torch.view_as_real(y) if y.is_complex() else y
     return finite_lines(y.flatten(1), x)

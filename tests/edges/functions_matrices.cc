@@ -97,7 +97,6 @@ Source squares(DType dtype) {
            {-1, 0, 0, 2},
            {1, 2, 2, 4},
            {3, 0, 0, 0},
-           {1, 1, 1, 1},
            {-2, 0, 0, -2},
            {4 * tiny, tiny, tiny, 3 * tiny},
            {4 * huge, huge, huge, 3 * huge},

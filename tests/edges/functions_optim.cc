@@ -381,12 +381,17 @@ void add_norms(std::vector<Function>& all) {
             Lars{.learning_rate = 0.37, .weight_decay = 0});
   add_alone(all, "adafactor", "training.Formula(w, training.adafactor, rate=0.037)",
             Adafactor{.learning_rate = 0.037});
+  add_alone(
+      all, "adafactor of matrices",
+      "training.Formula(w, training.of_matrix, formula=formulas.adafactor, rows=2, rate=0.037)",
+      Adafactor{.learning_rate = 0.037}, "", {2, 3});
 }
 
 // Of matrices; those of one column or row, too.
 void add_muon(std::vector<Function>& all) {
   const auto muon = [](const std::string& rows, const std::string& more = "") {
-    return "training.Formula(w, training.muon, rate=0.037, rows=" + rows + more + ")";
+    return "training.Formula(w, training.of_matrix, formula=formulas.muon, rate=0.037, rows=" +
+           rows + more + ")";
   };
   add_alone(all, "muon", muon("2"), Muon{.learning_rate = 0.037}, "", {2, 3});
   add_alone(

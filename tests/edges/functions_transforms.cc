@@ -54,12 +54,40 @@ void add_options(std::vector<Function>& all) {
   add(all, "irfft", irfft, true, 4, {.n = 8}, ", n=8");
 }
 
+// Of two rows of `width` numbers, or pairs.
+void add_plane(std::vector<Function>& all, const std::string& name,
+               Value (*transform)(const Value&, const Fft2Options&, SourceLocation),
+               bool is_complex, std::int64_t width) {
+  const std::string kind = is_complex ? "True" : "False";
+  const std::size_t count = static_cast<std::size_t>(2 * width) * (is_complex ? 2 : 1);
+  all.push_back({.name = name,
+                 .torch = "exact.fourier('" + name + "', x[0], " + kind + ", rows=2)",
+                 .sources = [=](DType d) { return std::vector{rows(d, count)}; },
+                 .build =
+                     [=](const std::vector<Value>& x) {
+                       Shape shape = {batch, 2, width};
+                       if (is_complex) shape.emplace_back(2);
+                       const Value plane = reshape(x[0], {.shape = shape});
+                       return std::vector{
+                           flattened(transform(plane, {}, SourceLocation::current()))};
+                     },
+                 .dtypes = {DType::f32, DType::f64}});
+}
+
+void add_planes(std::vector<Function>& all) {
+  add_plane(all, "fft2", fft2, true, 3);
+  add_plane(all, "ifft2", ifft2, true, 3);
+  add_plane(all, "rfft2", rfft2, false, 4);
+  add_plane(all, "irfft2", irfft2, true, 3);
+}
+
 }  // namespace
 
 std::vector<Function> transform_functions() {
   std::vector<Function> all;
   add_sizes(all);
   add_options(all);
+  add_planes(all);
   return all;
 }
 

@@ -136,11 +136,10 @@ def adafactor(p, g, t, state, rate, epsilon=1e-3):
     return p - u * size * min(rate, t**-0.5)
 
 
-def muon(p, g, t, state, rows, **options):
-    """Of vectors that are the rows of a matrix one after another."""
+def of_matrix(p, g, t, state, formula, rows, **options):
+    """A rule of formulas.py for vectors that are the rows of a matrix one after another."""
     with numpy.errstate(all="ignore"):
-        after = formulas.muon(p.reshape(rows, -1).numpy(), g.reshape(rows, -1).numpy(), t, state,
-                              **options)
+        after = formula(p.reshape(rows, -1).numpy(), g.reshape(rows, -1).numpy(), t, state, **options)
     return torch.from_numpy(after.astype(p.numpy().dtype)).reshape(p.shape)
 
 
