@@ -282,9 +282,9 @@ class Singular(Exception):
         self.y = y
 
 
-def _one_matrix(function, row):
+def _one_matrix(function, row, columns):
     """Returns results and gradients of a matrix, and of a column after it."""
-    leaves = [row[0].reshape(2, 2)] + [part.reshape(-1, 1) for part in row[1:]]
+    leaves = [row[0].reshape(-1, columns)] + [part.reshape(-1, 1) for part in row[1:]]
     leaves = [leaf.clone().requires_grad_() for leaf in leaves]
     try:
         y = function(*leaves)
@@ -300,11 +300,11 @@ def _one_matrix(function, row):
     return [part.detach() for part in y], torch.autograd.grad(loss, leaves)
 
 
-def matrices(function, *x):
+def matrices(function, *x, columns=2):
     """Each row of x[0] is a matrix. Returns the results of the function, and the gradients of their
     sum with weights 1, 1.5 and 2, in turns. REFUSED where there are none, which y None of Singular
     means for the results."""
-    rows = [_one_matrix(function, row) for row in zip(*x)]
+    rows = [_one_matrix(function, row, columns) for row in zip(*x)]
     shapes = next([part.shape for part in y] for y, _ in rows if y[0] is not None)
     results = [[torch.full(shape, REFUSED) if y[0] is None else y[i] for y, _ in rows]
                for i, shape in enumerate(shapes)]
@@ -375,7 +375,7 @@ def eigh(a):
 
 def qr(a):
     if not _finite(a):
-        return [math.nan * a, math.nan * a]
+        return [math.nan * a, math.nan * a[:a.shape[1]]]
     q, r = torch.linalg.qr(a)
     signs = torch.where(r.diagonal() < 0, -1.0, 1.0).to(a)
     parts = [q * signs, r * signs[:, None]]
@@ -386,8 +386,9 @@ def qr(a):
 
 def svd(a):
     if not _finite(a):
-        return [math.nan * a, math.nan * a[0], math.nan * a]
-    u, s, vh = torch.linalg.svd(a)
+        parts = torch.linalg.svd(torch.ones_like(a), full_matrices=False)
+        return [part + math.nan * a.sum() for part in parts]
+    u, s, vh = torch.linalg.svd(a, full_matrices=False)
     signs = _largest_positive(u)
     return [u * signs, s, vh * signs.T]
 

@@ -109,6 +109,21 @@ Source squares(DType dtype) {
           dtype};
 }
 
+// Matrices of three rows, or of three columns.
+Source rectangles(DType dtype) {
+  const bool wide = dtype == DType::f64;
+  const double tiny = wide ? 1e-200 : 1e-30, huge = wide ? 1e200 : 1e30;
+  return {{{1, 2, 3, 4, 5, 7},
+           {0, -1, 2, 3, -2, 0.5},
+           {0, 0, 0, 0, 0, 0},
+           {tiny, 2 * tiny, 3 * tiny, 4 * tiny, 5 * tiny, 7 * tiny},
+           {huge, 2 * huge, 3 * huge, 4 * huge, 5 * huge, 7 * huge},
+           {1, 2, kNan, 4, 5, 7},
+           {1, 2, 3, kInfinity, 5, 7}},
+          true,
+          dtype};
+}
+
 void add(std::vector<Function>& all, const std::string& name, const std::string& torch,
          const Build& build, const std::vector<Sizes>& shapes = {{2, 2}}) {
   Function function{.name = name,
@@ -128,6 +143,19 @@ void add(std::vector<Function>& all, const std::string& name, const std::string&
   all.push_back(std::move(function));
 }
 
+void add_rectangles(std::vector<Function>& all) {
+  const auto add_one = [&](const std::string& name, const Build& build, std::int64_t columns) {
+    add(all, name, "", build, {{6 / columns, columns}});
+    all.back().torch =
+        "exact.matrices(exact." + name + ", *x, columns=" + std::to_string(columns) + ")";
+    all.back().sources = [](DType d) { return std::vector{rectangles(d)}; };
+  };
+  add_one("qr", [](const Values& x) { return qr(x[0]); }, 2);
+  for (const std::int64_t columns : {2, 3}) {
+    add_one("svd", [](const Values& x) { return svd(x[0]); }, columns);
+  }
+}
+
 }  // namespace
 
 std::vector<Function> matrix_functions() {
@@ -141,6 +169,7 @@ std::vector<Function> matrix_functions() {
   add(all, "eigh", "exact.eigh", [](const Values& x) { return eigh(x[0]); });
   add(all, "qr", "exact.qr", [](const Values& x) { return qr(x[0]); });
   add(all, "svd", "exact.svd", [](const Values& x) { return svd(x[0]); });
+  add_rectangles(all);
   add(all, "weight_norm", "exact.weight_norm",
       [](const Values& x) { return Values{nn::weight_norm(x[0])}; });
   // As many iterations as the largest singular value needs.
