@@ -106,6 +106,19 @@ void add_blocks(std::vector<Function>& all) {
         return nn::scaled_dot_product_attention(vectors(x[1], 3), key, key,
                                                 {.causal = true, .blockwise = true});
       });
+  // Without key 0, query 0 has none.
+  add_blockwise(
+      all, 2, 2,
+      [=](DType d) {
+        const Source query{{{0, 0, 1, -2}, {1, 1, kInfinity, 1}, {kNan, 0, 1, -2}}, true, d};
+        return std::vector{rows(d, 4), query, used};
+      },
+      ", used=x[2], causal=True",
+      [](const Values& x) {
+        const Value key = vectors(x[0], 2);
+        return nn::scaled_dot_product_attention(
+            vectors(x[1], 2), key, key, {.key_mask = x[2], .causal = true, .blockwise = true});
+      });
   // One key, full and incomplete vectors of the processor, and several blocks.
   for (const std::size_t keys : {1u, 37u, 300u}) {
     const auto count = static_cast<std::int64_t>(keys);
