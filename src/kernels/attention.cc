@@ -171,7 +171,8 @@ class AttentionForward : public Attention<T> {
   struct Tile {
     std::int64_t sequence, head, query, queries;
   };
-  // Of the queries of a block: the largest score and the sum of the exponentials so far.
+  // Of the queries of a block: the largest score, without the scale, and the sum of the
+  // exponentials so far.
   struct State {
     std::array<T, kQueries> largest;
     std::array<double, kQueries> sum;
@@ -223,10 +224,11 @@ class AttentionForward : public Attention<T> {
   void add_row(State& state, std::size_t i, std::int64_t keys, T* scores, T* y) const {
     T& largest = state.largest[i];
     const T before = largest;
-    largest = std::max(largest, this->rows_.max(scores, keys) * this->scale_);
+    largest = std::max(largest, this->rows_.max(scores, keys));
     const double sum = this->rows_.exp(scores, keys, this->scale_, this->finite(largest));
     if (before != largest && state.sum[i] != 0) {
-      const double factor = std::exp(static_cast<double>(before) - static_cast<double>(largest));
+      const double factor =
+          std::exp((static_cast<double>(before) - static_cast<double>(largest)) * this->p_.scale);
       state.sum[i] *= factor;
       this->rows_.scale(y, this->p_.value_width, static_cast<T>(factor));
     }
@@ -241,7 +243,8 @@ class AttentionForward : public Attention<T> {
                           static_cast<T>(1 / sum));
       }
       log_sums[i * this->p_.heads] = static_cast<T>(
-          static_cast<double>(state.largest[static_cast<std::size_t>(i)]) + std::log(sum));
+          static_cast<double>(state.largest[static_cast<std::size_t>(i)]) * this->p_.scale +
+          std::log(sum));
     }
   }
 
@@ -338,8 +341,9 @@ class AttentionGradient : public Attention<T> {
     this->multiply_scores(t, s, b, weights);
     for (std::int64_t i = 0; i < b.queries; ++i) {
       T* scores = weights + i * kKeys;
+      this->rows_.scale(scores, b.keys, this->scale_);
       this->mask(t, s, b, b.query + i, scores);
-      this->rows_.exp(scores, b.keys, this->scale_, this->finite(log_sums_[row + i * p.heads]));
+      this->rows_.exp(scores, b.keys, 1, this->finite(log_sums_[row + i * p.heads]));
     }
     multiply({.transpose_a = true,
               .m = b.keys,

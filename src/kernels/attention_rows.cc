@@ -86,7 +86,7 @@ TRIREME_INLINE double exp_of(float* x, std::int64_t n, float scale, float shift)
   Floats sums{};
   for_vectors(x, n, -std::numeric_limits<float>::max(),
               [&](Floats& v, std::int64_t i) __attribute__((always_inline)) {
-                v = v * scale - shift;
+                v = (v - shift) * scale;
                 exp_in_place(v);
                 if (i + kLanes <= n) sums += v;
               });
@@ -145,7 +145,7 @@ struct DoubleRows {
   }
   static double exp(double* x, std::int64_t n, double scale, double shift) {
     double sum = 0;
-    for (std::int64_t i = 0; i < n; ++i) sum += x[i] = std::exp(x[i] * scale - shift);
+    for (std::int64_t i = 0; i < n; ++i) sum += x[i] = std::exp((x[i] - shift) * scale);
     return sum;
   }
   static void scale(double* x, std::int64_t n, double factor) {

@@ -11,7 +11,9 @@ template <class T>
 struct AttentionRows {
   // The largest of n numbers; -infinity if there is none. NaN may be left out.
   T (*max)(const T* x, std::int64_t n);
-  // Replaces x by exp(x * scale - shift) and returns the sum. f32: below exp(-87) it is 0.
+  // Replaces x by exp((x - shift) * scale) and returns the sum. f32: below exp(-87) it is 0. It
+  // is 1 where x equals the shift. x * scale - shift may be far from 0 there, because a fused
+  // multiply-add rounds the difference only.
   double (*exp)(T* x, std::int64_t n, T scale, T shift);
   void (*scale)(T* x, std::int64_t n, T factor);
   // Replaces dp by p * (dp - shift) * scale.

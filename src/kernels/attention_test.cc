@@ -157,5 +157,26 @@ TEST(Attention, KeepsWhatIsNotFinite) {
   EXPECT_TRUE(std::isnan(y[8]));  // a difference of infinities, as softmax
 }
 
+// Scores have a factor that is no power of two, so their products with it are rounded.
+TEST(Attention, CountsEqualScoresOfAnySize) {
+  const AttentionSizes s{1, 3, 2, 1, 1, 2, false};
+  const std::vector<float> q{1e20f, 0, 3e9f, 0, -7e4f, 0}, k{1, 0, 1, 0}, v{1, 10, 3, 30};
+  Call call = attention_call<float>(s, false);
+  call.attributes = {{"causal", false}, {"scale", 1 / std::sqrt(2.0)}};
+  const std::vector<float> y = run_attention<float>("attention", call, {q, k, v}, 2, 1)[0];
+  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_FLOAT_EQ(y[i], i % 2 == 0 ? 2 : 20) << i;
+  // A sum of 1, and then the score itself is its logarithm: weights of 1.
+  std::vector<float> log_sums;
+  for (std::size_t i = 0; i < q.size(); i += 2) {
+    log_sums.push_back(q[i] * static_cast<float>(1 / std::sqrt(2.0)));
+  }
+  Call gradient = attention_call<float>(s, true);
+  gradient.attributes = call.attributes;
+  const std::vector<float> dy(6, 1), shift(3, 0);
+  const std::vector<float> dvalue =
+      run_attention<float>("attention_gradient", gradient, {q, k, v, log_sums, dy, shift}, 3, 1)[2];
+  for (const float number : dvalue) EXPECT_FLOAT_EQ(number, 3);
+}
+
 }  // namespace
 }  // namespace trireme::kernels

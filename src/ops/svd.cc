@@ -92,19 +92,23 @@ Value reciprocal_or_zero(const Value& x) {
 }
 
 // Townsend 2016, "Differentiating the singular value decomposition", with F[i, j] = 1 / (s[j]^2 -
-// s[i]^2), and 0 for equal s.
+// s[i]^2) as two factors, whose squares need not be numbers of the dtype. Where s is equal, F is 0.
+// If U or V is square, dU or dV has no part outside of its columns. Computed, that part would be
+// rounding errors, divided by singular values that may be tiny.
 void gradient(GradientContext& c) {
   const Value u = c.result(0), s = as_rows(c.result(1)), vh = c.result(2), v = transposed(vh);
   const Value du = c.gradient(0), dv = transposed(c.gradient(2));
-  const Value f = reciprocal_or_zero((s - transposed(s)) * (s + transposed(s)));
+  const Value differences = reciprocal_or_zero(s - transposed(s));
+  const Value sums = reciprocal_or_zero(s + transposed(s));
   const Value inverse_s = reciprocal_or_zero(s);
   const Value utdu = matmul(u, du, {.transpose_a = true});
   const Value vtdv = matmul(v, dv, {.transpose_a = true});
-  const Value left = f * (utdu - transposed(utdu)) * s;
-  const Value right = f * (vtdv - transposed(vtdv)) * transposed(s);
+  const Value left = differences * (utdu - transposed(utdu)) * (sums * s);
+  const Value right = differences * (vtdv - transposed(vtdv)) * (sums * transposed(s));
   Value dx = matmul(u * as_rows(c.gradient(1)) + matmul(u, left + right), vh);
-  dx = dx + matmul((du - matmul(u, utdu)) * inverse_s, vh);
-  dx = dx + matmul(u * inverse_s, transposed(dv - matmul(v, vtdv)));
+  const Dim k = s.shape().back();
+  if (u.dim(-2) != k) dx = dx + matmul((du - matmul(u, utdu)) * inverse_s, vh);
+  if (v.dim(-2) != k) dx = dx + matmul(u * inverse_s, transposed(dv - matmul(v, vtdv)));
   c.accumulate(0, dx);
 }
 

@@ -80,8 +80,8 @@ def adafactor(p, g, t, state, rate, epsilon=1e-3, threshold=1.0, weight_decay=0.
     state["r"] = beta * state.get("r", 0) + (1 - beta) * square.sum(1)
     state["c"] = beta * state.get("c", 0) + (1 - beta) * square.sum(0)
     u = g / np.sqrt(np.outer(state["r"], state["c"]) / state["r"].sum())
-    u = u / max(1, np.sqrt((u**2).mean()) / threshold)
-    alpha = max(epsilon, np.sqrt((p**2).mean())) * min(rate, t**-0.5)
+    u = u / np.maximum(1, np.sqrt((u**2).mean()) / threshold)
+    alpha = np.maximum(epsilon, np.sqrt((p**2).mean())) * min(rate, t**-0.5)
     return p * (1 - rate * weight_decay) - alpha * u
 
 

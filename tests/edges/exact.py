@@ -1,5 +1,6 @@
 """Formulas for functions that PyTorch lacks, or whose formula there loses digits or has kinks."""
 
+import fractions
 import math
 
 import numpy
@@ -9,6 +10,33 @@ import torch.nn.functional as F
 
 def softplus(x):
     return F.softplus(x, threshold=40)
+
+
+def stddev(x):
+    """Its gradient is 0 where it is 0."""
+    centered = x - x.mean(1, keepdim=True)
+    return torch.linalg.vector_norm(centered, dim=1) / math.sqrt(x.shape[1])
+
+
+def vector_norm(x, p):
+    return torch.linalg.vector_norm(x, p, dim=1)
+
+
+def cumprod(x):
+    """By products, since PyTorch's gradient divides."""
+    parts = [x[:, 0]]
+    for i in range(1, x.shape[1]):
+        parts.append(parts[-1] * x[:, i])
+    return torch.stack(parts, 1)
+
+
+def logsumexp(x):
+    """Its gradient is the softmax, and 0 where it is not finite."""
+    y = torch.logsumexp(x.detach(), 1)
+    finite = torch.where(y.isfinite()[:, None], x, torch.zeros_like(x))
+    largest = finite.detach().amax(1) if x.shape[1] else y
+    sums = torch.exp(finite - largest[:, None]).sum(1)
+    return torch.where(y.isfinite(), torch.log(sums) + largest, y)
 
 
 def elu(x):
@@ -53,6 +81,24 @@ def lp_pool(x):
     """The norms of pairs, whose gradient is 0 where both are 0."""
     pairs = x[:, :x.shape[1] // 2 * 2].reshape(len(x), -1, 2)
     return torch.linalg.vector_norm(pairs, dim=2)
+
+
+def pooled_and_unpooled(x):
+    """Maxima of windows of three, which overlap, and their positions. Then a row of zeros with
+    these maxima at their positions, the mean where several windows have one."""
+    maxima, places = x.unfold(1, 3, 1).max(2)
+    places = places + torch.arange(places.shape[1])
+    counts = torch.zeros_like(x).scatter_add(1, places, torch.ones_like(maxima))
+    parts = maxima / counts.gather(1, places)
+    return [maxima, places, torch.zeros_like(x).scatter_add(1, places, parts)]
+
+
+def rotary(x):
+    """Su et al. 2021: two steps of one pair of columns; step 1 turns it by an angle of 1."""
+    a, b = x[:, 0::2], x[:, 1::2]
+    angle = torch.tensor([0.0, 1.0], dtype=torch.float64).to(x)
+    c, s = torch.cos(angle), torch.sin(angle)
+    return torch.stack([a * c - b * s, a * s + b * c], 2).flatten(1)
 
 
 def focal(x, target, gamma=2.0, alpha=0.25):
@@ -102,6 +148,37 @@ def attention(query, key, mask):
     allowed = mask if mask.dtype == torch.bool else ~(scores + mask < none)
     scores = scores if mask.dtype == torch.bool else scores + mask
     return (F.softmax(torch.where(allowed, scores, none), 2) @ key).flatten(1)
+
+
+def blockwise_attention(query, key, value=None, used=None, causal=False):
+    """The keys are the values unless these are given. Without any key, or with scores of -inf only,
+    0."""
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[2])
+    allowed = torch.ones_like(scores, dtype=torch.bool)
+    allowed = allowed.tril() if causal else allowed
+    allowed = allowed if used is None else allowed & used[:, None]
+    scores = torch.where(allowed, scores, torch.full_like(scores, -math.inf))
+    none = (scores == -math.inf).all(2, keepdim=True)
+    weights = F.softmax(torch.where(none, torch.zeros_like(scores), scores), 2)
+    weights = torch.where(none, torch.zeros_like(weights), weights)
+    return (weights @ (key if value is None else value)).flatten(1)
+
+
+def finite_lines(y, *x):
+    """The results y of lines x, or NaN for a line with an element that is not finite. The gradient
+    stays that of y."""
+    finite = torch.stack([part.detach().flatten(1).isfinite().all(1) for part in x]).all(0)
+    return y + torch.where(finite, 0.0, math.nan).to(y)[:, None]
+
+
+def fourier(name, x, is_complex, rows=None, **options):
+    """A transform of torch.fft of lines of real numbers, or of pairs that are complex numbers; or
+    of planes with this number of rows."""
+    line = torch.view_as_complex(x.reshape(len(x), -1, 2).contiguous()) if is_complex else x
+    line = line.reshape(len(x), rows, -1) if rows else line
+    y = getattr(torch.fft, name)(line, **options)
+    y = torch.view_as_real(y) if y.is_complex() else y
+    return finite_lines(y.flatten(1), x)
 
 
 def batch_norm(x):
@@ -192,6 +269,141 @@ def tables(function, x, indices):
         results.append(y.detach())
         gradients.append(torch.autograd.grad(loss, table)[0])
     return [torch.stack(results), torch.stack(gradients)]
+
+
+REFUSED = -77.0  # instead of numbers: Trireme reports wrong data; kRefused
+
+
+class Singular(Exception):
+    """A matrix that Trireme refuses. `y` is what it returns nevertheless, without a gradient."""
+
+    def __init__(self, y=None):
+        super().__init__()
+        self.y = y
+
+
+def _one_matrix(function, row, columns):
+    """Returns results and gradients of a matrix, and of a column after it."""
+    leaves = [row[0].reshape(-1, columns)] + [part.reshape(-1, 1) for part in row[1:]]
+    leaves = [leaf.clone().requires_grad_() for leaf in leaves]
+    try:
+        y = function(*leaves)
+    except Singular as error:
+        y, leaves = error.y, None
+    y = y if isinstance(y, (tuple, list)) else [y]
+    loss = 0
+    if leaves is None:
+        return y, None
+    for part in y:
+        weight = (1 + 0.5 * (torch.arange(part.numel()) % 3)).to(part).reshape(part.shape)
+        loss = loss + (part * weight).sum()
+    return [part.detach() for part in y], torch.autograd.grad(loss, leaves)
+
+
+def matrices(function, *x, columns=2):
+    """Each row of x[0] is a matrix. Returns the results of the function, and the gradients of their
+    sum with weights 1, 1.5 and 2, in turns. REFUSED where there are none, which y None of Singular
+    means for the results."""
+    rows = [_one_matrix(function, row, columns) for row in zip(*x)]
+    shapes = next([part.shape for part in y] for y, _ in rows if y[0] is not None)
+    results = [[torch.full(shape, REFUSED) if y[0] is None else y[i] for y, _ in rows]
+               for i, shape in enumerate(shapes)]
+    slopes = [[torch.full_like(row, REFUSED) if s is None else s[i] for row, (_, s) in zip(part, rows)]
+              for i, part in enumerate(x)]
+    stacks = [torch.stack([part.reshape(-1).to(x[0]) for part in column])
+              for column in results + slopes]
+    return stacks
+
+
+def _finite(*x):
+    return all(part.isfinite().all() for part in x)
+
+
+def _is_singular(a):
+    """Exactly, for the matrices of functions_matrices.cc."""
+    (p, q), (r, s) = (map(fractions.Fraction, row) for row in a.tolist())
+    return p * s == q * r
+
+
+def solve(a, b):
+    if not _finite(a):
+        return math.nan * (a.sum() + b)
+    if _is_singular(a):
+        raise Singular() if _finite(b) else Singular(math.nan * b)
+    if not _finite(b):  # the gradient of b does not depend on it
+        return torch.linalg.solve(a.detach(), b - b.detach()) + math.nan * a.sum()
+    return torch.linalg.solve(a, b)
+
+
+def inverse(a):
+    return solve(a, torch.eye(2).to(a))
+
+
+def det(a):
+    if not _finite(a):
+        return math.nan * a.sum()
+    if _is_singular(a):
+        raise Singular(torch.zeros(()))
+    return torch.linalg.det(a)
+
+
+def slogdet(a):
+    if not _finite(a):
+        return [math.nan * a.sum()] * 2
+    if _is_singular(a):
+        raise Singular([torch.zeros(()), torch.tensor(-math.inf)])
+    return list(torch.linalg.slogdet(a))
+
+
+def cholesky(a):
+    symmetric = a / 2 + a.T / 2
+    if not _finite(a) or (torch.linalg.eigvalsh(symmetric.detach().double()) <= 0).any():
+        raise Singular()
+    return torch.linalg.cholesky(symmetric)
+
+
+def _largest_positive(vectors):
+    return torch.take_along_dim(vectors, vectors.abs().argmax(0, keepdim=True), 0).sign().detach()
+
+
+def eigh(a):
+    if not _finite(a):
+        return [math.nan * a[0], math.nan * a]
+    values, vectors = torch.linalg.eigh(a / 2 + a.T / 2)
+    return [values, vectors * _largest_positive(vectors)]
+
+
+def qr(a):
+    if not _finite(a):
+        return [math.nan * a, math.nan * a[:a.shape[1]]]
+    q, r = torch.linalg.qr(a)
+    signs = torch.where(r.diagonal() < 0, -1.0, 1.0).to(a)
+    parts = [q * signs, r * signs[:, None]]
+    if (r.diagonal() == 0).any():
+        raise Singular([part.detach() for part in parts])
+    return parts
+
+
+def svd(a):
+    if not _finite(a):
+        parts = torch.linalg.svd(torch.ones_like(a), full_matrices=False)
+        return [part + math.nan * a.sum() for part in parts]
+    u, s, vh = torch.linalg.svd(a, full_matrices=False)
+    signs = _largest_positive(u)
+    return [u * signs, s, vh * signs.T]
+
+
+def weight_norm(v):
+    """Of columns, with length 1. Columns of zeros stay so."""
+    zero = (v.detach() == 0).all(0)
+    size = torch.linalg.vector_norm(torch.where(zero, torch.ones_like(v), v), dim=0)
+    return v * torch.where(zero, torch.zeros_like(size), 1 / size)
+
+
+def spectral_norm(w):
+    if not _finite(w):
+        return math.nan * w
+    return w / torch.linalg.matrix_norm(w, 2).clamp(min=1e-12)
 
 
 def gather(x, indices):

@@ -74,9 +74,12 @@ def subnormal(x, got, expected):
     return all(abs(v) < 1.2e-38 for v in numbers(x)) and abs(got - expected) < 1e-27
 
 
-def squares(x, got, expected):
-    """An error of f32 relative to the squares of the operands, which cancel."""
-    return abs(got - expected) <= 2e-7 * max(abs(v) for v in numbers(x))**2
+def squares(error):
+    """An error relative to the squares of the operands, which cancel."""
+    def check(x, got, expected):
+        largest = max((abs(v) for v in numbers(x)), default=0)
+        return abs(got - expected) <= error * largest * largest
+    return check
 
 
 def any_of(*conditions):
@@ -87,6 +90,7 @@ def any_of(*conditions):
 ANY_ORDER = "partial sums overflow, in any order"
 ZERO_SIGN = "the sign of a zero result is not promised"
 SCORES = "scores overflow"
+DEPENDENT = "the second factors of linearly dependent columns are rounding errors"
 
 # (function, part, where, rule). `function` and `part` are patterns of fnmatch. `where` gets the
 # operands' entries at the point (a number or a list each), Trireme's number and PyTorch's. A fifth
@@ -118,9 +122,11 @@ RULES = [
     ("*hinge", "gradient*", has_nan, "the gradient of a kink is 0 at NaN"),
     ("margin_ranking", "gradient*", lambda x, *_: x[2] * (x[0] - x[1]) == 0.5 or math.isnan(x[0]),
      "the gradient of a kink is 0", 1),
-    ("multi_class_hinge", "*", any_of(not_finite, huge), "differences of logits overflow"),
+    ("multi_class_hinge*", "*", any_of(not_finite, huge), "differences of logits overflow"),
     ("atan2", "gradient*", any_of(not_finite, tiny), "0 at infinity; no overflow at tiny numbers"),
     ("atan2", "gradient*", lambda x, *_: x[0] == 0 == x[1], "it has none where both are 0", 2),
+    ("vector_norm of *", "gradient*", has_nan, "the sign of NaN is NaN"),
+    ("vector_norm of 3", "*", any_of(huge, tiny), "PyTorch's powers overflow and underflow"),
     ("norm", "*", lambda x, *_: len(x[0]) == 1, "squares overflow in f64; PyTorch's takes abs", 2),
     ("cosine_similarity", "gradient*", tiny, "PyTorch's loses digits", 2),
     ("floor_mod", "result*",
@@ -130,8 +136,9 @@ RULES = [
     ("floor_mod", "gradient 1", any_of(not_finite, huge, tiny, lambda x, got, expected: x[1] == 0 or math.isnan(expected)),
      "the quotient is not finite"),
     ("pow", "gradient 1", lambda x, *_: x[0] <= 0, "the gradient of the exponent is 0 for bases to 0"),
-    ("prod", "*", lambda x, got, expected: len(x[0]) > 30 and huge_product(x[0]),
+    ("*prod", "*", lambda x, got, expected: len(x[0]) > 30 and huge_product(x[0]),
      "partial products overflow, in any order"),
+    ("cumprod", "gradient*", special_factors, "products of zeros and infinities, in any order"),
     ("prod", "gradient*", special_factors,
      "the gradient of several factors that are 0 or not finite is their product"),
     ("*_norm", "*", lambda x, got, expected: got == 0 and len(set(numbers(x))) == 1,
@@ -148,9 +155,11 @@ RULES = [
      "the gradient of a kink is 0", 1),
     ("cosine*", "*", any_of(not_finite, huge, within(1e-6)),
      "a cosine has an absolute error; squares overflow"),
+    ("triplet_margin with distance", "gradient*", has_nan, "the gradient of a kink is 0 at NaN"),
+    ("triplet_margin with distance", "*", huge, "a difference of distances"),
     ("triplet_margin", "*", any_of(huge, within(1e-6)), "a difference of distances"),
     ("kl_divergence", "*", lambda x, *_: x[1] == 0, "0 where p is 0"),
-    ("max_pool", "gradient*", has_nan, "of several NaN, the first"),
+    ("max_pool*", "gradient*", has_nan, "of several NaN, the first"),
     ("activation celu", "gradient*", close(lambda x: math.exp(min(x, 0)), 1e-6),
      "PyTorch computes it from the result, and loses digits"),
     ("activation selu", "gradient*", close(lambda x: 1.7580993408473766 * math.exp(min(x, 0)), 1e-6),
@@ -165,6 +174,8 @@ RULES = [
     ("activation mish", "*", lambda x, *_: x[0] < -87, "exp below 2^-126 is 0 in f32"),
     ("binary_cross_entropy", "gradient 1", lambda x, got, expected: abs(got - expected) < 1e-7 * max(1, abs(x[0])),
      "the gradient of the target is a difference"),
+    ("optimizer radam*", "result*", not_finite, "PyTorch multiplies by 0 where it does not divide", 2),
+    ("optimizer muon of vectors", "result*", huge, "squares of f32 overflow", 2),
     ("optimizer rmsprop with decay", "result*", subnormal, "subnormal numbers have few digits"),
     ("optimizer lion*", "result*", any_of(not_finite, huge),
      "the difference of gradient and momentum overflows"),
@@ -172,7 +183,7 @@ RULES = [
     ("optimizer lars*", "result*", huge, "norms overflow"),
     ("optimizer lars*", "result*", lambda x, *_: all(abs(v) < 1.2e-38 for v in x[1]),
      "subnormal gradients have few digits"),
-    ("optimizer adafactor", "result*", huge, "norms and squares overflow"),
+    ("optimizer adafactor*", "result*", huge, "norms and squares overflow"),
     ("optimizer rprop*", "result*", has_nan, "the sign of NaN is NaN"),
     ("nll", "result*", both_zero, ZERO_SIGN),
     ("multi_label_margin", "*", not_finite, "NaN and differences of infinities are NaN"),
@@ -190,23 +201,52 @@ RULES = [
      "measurements before the first number do not count"),
     ("schedule plateau", "result*", lambda x, *_: any(v < 0 for v in x[0]),
      "a threshold is relative to the size of the best number, also if it is negative"),
+    ("variance", "gradient*", huge, "PyTorch's gradient overflows"),
+    ("glu", "gradient 1", huge, "products overflow, in any order"),
+    ("binary_cross_entropy with pos_weight", "gradient*", within(1e-7),
+     "a difference of nearly equal numbers"),
+    ("optimizer muon", "result*", within(2e-5), "the iterations enlarge errors of f32"),
+    ("inverse", "result 1", tiny, "squares of its elements overflow"),
+    ("det", "result 1", any_of(tiny, huge), "it underflows or overflows, and its gradient with it"),
+    ("qr", "*", lambda x, *_: x[0] == [1, 2, 2, 4], DEPENDENT),
+    ("qr", "result 2", tiny, "the gradients of q cancel"),
+    ("weight_norm", "*", lambda x, *_: max(map(abs, x[0])) < 1e-160, "squares underflow in f64"),
+    ("eigh", "result 2", lambda x, got, expected: math.isnan(expected),
+     "between vectors of equal values there is no gradient"),
+    ("svd", "result 3", lambda x, got, expected: math.isinf(expected),
+     "PyTorch's squares of singular values underflow"),
+    ("svd", "result 3", lambda x, got, expected: math.isnan(expected),
+     "between vectors of equal values there is no gradient"),
+    ("spectral_norm", "result 1", lambda x, *_: x[0][1] == x[0][2] == 0 and x[0][0] == x[0][3],
+     "equal singular values have any vectors"),
     ("matmul", "*", huge, ANY_ORDER),
     ("matmul", "result*", both_zero, ZERO_SIGN),
     ("linear", "*", huge, ANY_ORDER),
     ("conv*d", "*", huge, ANY_ORDER),
     ("conv2d of 16 channels", "*", any_of(not_finite, huge),
      "Winograd's algorithm adds neighbors that cancel"),
-    ("adaptive_avg_pool", "result*", huge, ANY_ORDER),
-    ("adaptive_max_pool", "gradient*", lambda x, *_: len(x[0]) == 5 and len(set(x[0])) < 5,
+    ("adaptive_avg_pool*", "result*", huge, ANY_ORDER),
+    ("avg_pool3d", "result*", huge, ANY_ORDER),
+    ("fold", "result*", huge, ANY_ORDER),
+    ("einsum", "*", huge, ANY_ORDER),
+    ("einsum", "result*", both_zero, ZERO_SIGN),
+    ("adaptive_max_pool*", "gradient*", lambda x, *_: len(x[0]) == 5 and len(set(x[0])) < 5,
      "equal elements share the gradient, a repeated one twice"),
     ("resize_bilinear", "result*", lambda x, got, expected: math.isnan(expected),
      "PyTorch multiplies infinity by weights of 0 along the other axis"),
+    ("*fft*", "result*", both_zero, ZERO_SIGN),
+    ("*fft*", "result*", huge, "sums overflow before their factor"),
     ("ctc_loss", "result 1", lambda x, got, expected: -INFINITY in x[0] and math.isnan(expected)
      and math.isfinite(got), "PyTorch's is NaN if a class is impossible"),
     ("ctc_loss", "result 1", any_of(huge, within(1e-12)), "PyTorch's loses digits of large losses"),
     ("attention", "*", not_finite, "the gradient of a kink is 0 at NaN"),
     ("attention", "*", huge, SCORES),
-    ("attention", "gradient*", squares, "a difference of products"),
+    ("attention", "gradient*", squares(2e-7), "a difference of products"),
+    ("attention blockwise", "gradient*", squares(1e-6), "a difference of products"),
+    ("attention blockwise", "gradient*", lambda x, got, expected: math.isnan(got),
+     "keys and values must be finite, even where a query may not attend to them"),
+    ("attention blockwise", "result*", huge, "sums of weighted values overflow before the division"),
+    ("attention blockwise", "gradient*", huge, "weights come from the rounded logarithm of a sum"),
 ]
 RULES = [rule for rule in RULES if rule[4:] in ((), (int(torch.__version__.split(".")[0]),))]
 _used = set()
@@ -223,6 +263,6 @@ def find(function, part, x, got, expected):
 
 
 def unused():
-    by_processor = (ANY_ORDER, ZERO_SIGN, SCORES)
+    by_processor = (ANY_ORDER, ZERO_SIGN, SCORES, DEPENDENT)
     return [rule[3] for i, rule in enumerate(RULES)
             if i not in _used and rule[3] not in by_processor]

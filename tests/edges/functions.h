@@ -69,8 +69,15 @@ std::vector<Function> optimizer_functions();
 std::vector<Function> schedule_functions();
 // Metrics of small data sets, one in each row.
 std::vector<Function> metric_functions();
-// Products, convolutions, pooling, attention, and ops that move elements.
+// Products, convolutions, pooling, and ops that move elements.
 std::vector<Function> layer_functions();
+// Pooling and convolutions of lines and volumes, unpooling, windows, einsum and rotary positions.
+std::vector<Function> window_functions();
+std::vector<Function> attention_functions();
+// Discrete Fourier transforms of rows.
+std::vector<Function> transform_functions();
+// Linear algebra, and norms of weights.
+std::vector<Function> matrix_functions();
 // Gathers, scatters, embeddings and losses of sampled classes, along axis 0 of a table.
 std::vector<Function> table_functions();
 // Functions of sequences of different lengths, recurrent layers, and batch_norm.

@@ -1,7 +1,6 @@
 #include <limits>
 
 #include "functions.h"
-#include "trireme/attention.h"
 #include "trireme/convolution.h"
 #include "trireme/functions.h"
 #include "trireme/nn.h"
@@ -245,37 +244,6 @@ void add_indices(std::vector<Function>& all) {
                  .differentiable = false});
 }
 
-// One query of width 2 and two keys, which are the values too.
-void add_attention(std::vector<Function>& all) {
-  const auto sources = [](const Source& mask) {
-    return [mask](DType d) {
-      const Source query{{{0, 0}, {1, -2}, {1e20, 0}, {kInfinity, 1}, {kNan, 0}}, true, d};
-      return std::vector{rows(d, 4), query, mask};
-    };
-  };
-  const auto build = [](const Values& x) {
-    const Value key = shaped(x[0], {batch, 2, 2});
-    return Values{shaped(nn::scaled_dot_product_attention(shaped(x[1], {batch, 1, 2}), key, key,
-                                                          {.mask = shaped(x[2], {batch, 1, 2})}),
-                         {batch, 2})};
-  };
-  const std::string torch =
-      "exact.attention(x[1].reshape(-1, 1, 2), x[0].reshape(-1, 2, 2), x[2][:, None])";
-  const Source added{{{0, 0}, {-kInfinity, 0}, {0, -1e4}, {-kInfinity, -kInfinity}, {kInfinity, 0}},
-                     true,
-                     DType::f32};
-  all.push_back({.name = "attention",
-                 .torch = torch,
-                 .sources = sources(added),
-                 .build = build,
-                 .dtypes = {DType::f32}});
-  all.push_back({.name = "attention",
-                 .torch = torch,
-                 .sources = sources({{{1, 1}, {0, 1}, {0, 0}}, true, DType::boolean}),
-                 .build = build,
-                 .dtypes = {DType::f32, DType::f64}});
-}
-
 }  // namespace
 
 std::vector<Function> layer_functions() {
@@ -286,7 +254,6 @@ std::vector<Function> layer_functions() {
   add_movers(all);
   add_booleans(all);
   add_indices(all);
-  add_attention(all);
   return all;
 }
 

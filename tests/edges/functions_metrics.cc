@@ -4,6 +4,7 @@
 #include "functions.h"
 #include "session/metrics/sum.h"
 #include "trireme/metrics.h"
+#include "trireme/ops.h"
 
 namespace trireme::edges {
 namespace {
@@ -15,11 +16,15 @@ using Make = std::function<Metric(const Values& inputs)>;
 using Items = std::vector<std::int64_t>;
 
 constexpr double kRefused = -1;  // instead of a number, for Error(data)
+constexpr double kNothing = -2;  // after the last number of a tensor
 
 // Measures data sets of a few examples.
 class Meter {
  public:
-  Meter(const Make& make, const Tensors& x, const Items& items, const SessionOptions& options) {
+  // `width` is the most numbers that the metric has.
+  Meter(const Make& make, const Tensors& x, const Items& items, std::size_t width,
+        const SessionOptions& options)
+      : width_(width) {
     Values inputs;
     for (std::size_t i = 0; i < x.size(); ++i) {
       Shape shape = {batch};
@@ -30,8 +35,8 @@ class Meter {
     session_.emplace(program_, options);
   }
 
-  // In batches that begin at these examples.
-  double measure(const Tensors& data, const std::vector<std::int64_t>& begins) {
+  // In batches that begin at these examples. Returns `width` numbers.
+  std::vector<double> measure(const Tensors& data, const std::vector<std::int64_t>& begins) {
     MetricSum sum(std::vector<Metric>{metric_});
     const std::int64_t all = data[0].dim(0);
     try {
@@ -44,14 +49,26 @@ class Meter {
         }
         sum.add(session_->run(feeds, {metric_.value}), end - begin);
       }
-      return sum.result().numbers().at(0).second;
+      return numbers_of(sum.result());
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::data) throw;
-      return kRefused;
+      return std::vector<double>(width_, kRefused);
     }
   }
 
  private:
+  std::vector<double> numbers_of(const Metrics& metrics) const {
+    std::vector<double> numbers;
+    if (metrics.tensors().empty()) {
+      numbers = {metrics.numbers().at(0).second};
+    } else {
+      numbers = metrics.tensors()[0].second.cast(DType::f64).to_vector<double>();
+    }
+    numbers.resize(width_, kNothing);
+    return numbers;
+  }
+
+  std::size_t width_;
   Program program_{"metric"};
   Metric metric_;
   std::optional<Session> session_;
@@ -59,10 +76,13 @@ class Meter {
 
 // Each row of the operands is a data set. Returns its metric, measured in one batch and in several,
 // of which the first is empty.
-Tensors measure(const Make& make, const Items& items, const Tensors& x,
+Tensors measure(const Make& make, const Items& items, std::size_t width, const Tensors& x,
                 const SessionOptions& options) {
-  Meter meter(make, x, items, options);
+  Meter meter(make, x, items, width, options);
   std::vector<double> whole, parts;
+  const auto append = [](std::vector<double>& to, const std::vector<double>& numbers) {
+    to.insert(to.end(), numbers.begin(), numbers.end());
+  };
   for (std::int64_t row = 0; row < x[0].dim(0); ++row) {
     Tensors data;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -70,19 +90,21 @@ Tensors measure(const Make& make, const Items& items, const Tensors& x,
       if (items[i] > 0) shape = {x[i].dim(1) / items[i], items[i]};
       data.push_back(x[i].rows(row, row + 1).reshaped(shape));
     }
-    whole.push_back(meter.measure(data, {0}));
-    parts.push_back(meter.measure(data, {0, 0, 1, 3}));
+    append(whole, meter.measure(data, {0}));
+    append(parts, meter.measure(data, {0, 0, 1, 3}));
   }
-  const std::vector<std::int64_t> shape = {x[0].dim(0)};
+  std::vector<std::int64_t> shape = {x[0].dim(0)};
+  if (width > 1) shape.push_back(static_cast<std::int64_t>(width));
   return {Tensor::from<double>(shape, whole).cast(DType::f32),
           Tensor::from<double>(shape, parts).cast(DType::f32)};
 }
 
+// `width` is the most numbers that the metric has.
 Function function_of(const std::string& name, const std::string& expected, const Items& items,
-                     const Make& make) {
+                     const Make& make, std::size_t width = 1) {
   Function function{.name = "metric " + name, .torch = "[" + expected + "] * 2"};
   function.compute = [=](const Tensors& x, const SessionOptions& options) {
-    return measure(make, items, x, options);
+    return measure(make, items, width, x, options);
   };
   // measures.py computes in double.
   function.as_f32 = expected.find("measures.") == std::string::npos;
@@ -95,8 +117,9 @@ Source table(DType dtype, const std::vector<std::vector<double>>& entries) {
 
 // Metrics of four examples with a number each and one of these `others`, and of no example.
 void add_pairs(std::vector<Function>& all, const std::string& name, const std::string& expected,
-               const std::vector<std::vector<double>>& others, const Make& make) {
-  Function function = function_of(name, expected, {0, 0}, make);
+               const std::vector<std::vector<double>>& others, const Make& make,
+               std::size_t width = 1) {
+  Function function = function_of(name, expected, {0, 0}, make, width);
   function.dtypes = {DType::f32, DType::f64};
   function.sources = [=](DType d) { return std::vector{rows(d, 4), table(DType::f32, others)}; };
   all.push_back(function);
@@ -129,6 +152,18 @@ void add_binary(std::vector<Function>& all) {
             [](const Values& x) { return binary_matthews_correlation(x[0], x[1]); });
   add_pairs(all, "average_precision", "measures.average_precision(*x)", kBinaryAndWrong,
             [](const Values& x) { return average_precision(x[0], x[1]); });
+  // Points of three numbers: at most one for each example, and one more.
+  constexpr std::size_t kCurve = 5 * 3;
+  for (const bool drop : {true, false}) {
+    const std::string word = drop ? "True" : "False";
+    add_pairs(
+        all, "roc_curve", "measures.roc_curve(*x, drop_intermediate=" + word + ")", kBinaryAndWrong,
+        [=](const Values& x) { return roc_curve(x[0], x[1], {.drop_intermediate = drop}); },
+        kCurve);
+  }
+  add_pairs(
+      all, "pr_curve", "measures.pr_curve(*x)", kBinaryAndWrong,
+      [](const Values& x) { return pr_curve(x[0], x[1]); }, kCurve);
   using Norm = CalibrationOptions::Norm;
   for (const auto& [word, norm] : {std::pair{"mean", Norm::mean}, std::pair{"max", Norm::max},
                                    std::pair{"squared", Norm::squared}}) {
@@ -175,10 +210,46 @@ void add_numbers(std::vector<Function>& all) {
             [](const Values& x) { return perplexity(x[0], x[1]); });
 }
 
+// Of two images of one channel with `size` rows and columns, and of no image.
+void add_images(std::vector<Function>& all, const std::string& name, const std::string& expected,
+                std::int64_t size, const Make& make) {
+  const Items items = {size * size, size * size};
+  const Make of_images = [=](const Values& x) {
+    Values images;
+    for (const Value& rows : x) {
+      images.push_back(reshape(rows, {.shape = {batch, 1, size, size}}));
+    }
+    return make(images);
+  };
+  const auto width = static_cast<std::size_t>(2 * size * size);
+  Function function = function_of(name, expected, items, of_images);
+  function.dtypes = {DType::f32, DType::f64};
+  function.sources = [=](DType d) {
+    std::vector<std::vector<double>> targets(3, std::vector<double>(width, 1));
+    for (std::size_t i = 0; i < width; ++i) {
+      targets[1][i] = 0.25 * static_cast<double>(i % 5);
+      targets[2][i] = i == 1 ? 255 : 0;
+    }
+    return std::vector{rows(d, width), table(d, targets)};
+  };
+  all.push_back(function);
+  function.sources = [](DType d) {
+    return std::vector{rows(d, 0), table(d, {std::vector<double>{}})};
+  };
+  all.push_back(function);
+}
+
+void add_image_metrics(std::vector<Function>& all) {
+  add_images(all, "psnr", "measures.psnr(*x)", 2,
+             [](const Values& x) { return psnr(x[0], x[1], {.range = 2}); });
+  add_images(all, "ssim", "measures.ssim(*x)", 4,
+             [](const Values& x) { return ssim(x[0], x[1], {.window = 3}); });
+}
+
 // Metrics of three examples with three logits and a label each, and of no example.
 void add_class(std::vector<Function>& all, const std::string& name, const std::string& expected,
-               const Make& make) {
-  Function function = function_of(name, expected, {3, 0}, make);
+               const Make& make, std::size_t width = 1) {
+  Function function = function_of(name, expected, {3, 0}, make, width);
   function.dtypes = {DType::f32};
   function.sources = [](DType d) {
     return std::vector{rows(d, 9), table(DType::i64, {{0, 1, 2}, {0, 0, 0}, {2, 2, 2}, {2, 1, 1}})};
@@ -197,6 +268,12 @@ void add_classes(std::vector<Function>& all) {
     add_class(all, "top_k_accuracy", "measures.top_k_accuracy(*x, " + std::to_string(k) + ")",
               [=](const Values& x) { return top_k_accuracy(x[0], x[1], k); });
   }
+  add_class(
+      all, "class_iou", "measures.class_iou(*x)",
+      [](const Values& x) { return class_iou(x[0], x[1]); }, 3);
+  add_class(
+      all, "confusion_matrix", "measures.confusion_matrix(*x)",
+      [](const Values& x) { return confusion_matrix(x[0], x[1]); }, 9);
   add_class(all, "log_loss",
             "F.cross_entropy(x[0].reshape(-1, 3), x[1].reshape(-1), reduction='none')"
             ".reshape(x[1].shape).mean(1)",
@@ -285,6 +362,7 @@ std::vector<Function> metric_functions() {
   add_classes(all);
   add_agreement(all);
   add_rankings(all);
+  add_image_metrics(all);
   return all;
 }
 

@@ -86,6 +86,11 @@ void add_binary(std::vector<Function>& all) {
   add_pairs(
       all, "binary_cross_entropy", "exact.binary_cross_entropy(x[0], x[1])", {0, 0.25, 1},
       [](const Value& x, const Value& t) { return nn::binary_cross_entropy_with_logits(x, t); });
+  add_pairs(all, "binary_cross_entropy with pos_weight",
+            "3 * x[1] * exact.softplus(-x[0]) + (1 - x[1]) * exact.softplus(x[0])", {0, 0.25, 1},
+            [](const Value& x, const Value& t) {
+              return nn::binary_cross_entropy_with_logits(x, t, {.pos_weight = 3});
+            });
   add_pairs(all, "hinge", "F.relu(1 - (2 * x[1] - 1) * x[0])", answers,
             [](const Value& x, const Value& t) { return nn::hinge(x, t); });
   add_pairs(all, "squared_hinge", "F.relu(1 - (2 * x[1] - 1) * x[0]) ** 2", answers,
@@ -120,6 +125,17 @@ void add_classes(std::vector<Function>& all) {
        .sources = [=](DType d) { return std::vector{rows(d, 4), answers}; },
        .build = [](const Values& x) { return Values{nn::multi_label_margin(x[0], x[1])}; },
        .dtypes = {DType::f32}});
+  all.push_back(
+      {.name = "multi_label_soft_margin",
+       .torch = "exact.binary_cross_entropy(x[0], x[1]).mean(1)",
+       .sources = [=](DType d) { return std::vector{rows(d, 4), answers}; },
+       .build = [](const Values& x) { return Values{nn::multi_label_soft_margin(x[0], x[1])}; },
+       .dtypes = {DType::f32}});
+  add_labels(all, "multi_class_hinge squared",
+             "F.multi_margin_loss(x[0], x[1], 2, reduction='none')",
+             [](const Value& x, const Value& label) {
+               return nn::multi_class_hinge(x, label, {.squared = true});
+             });
   add_labels(all, "multi_class_hinge", "F.multi_margin_loss(x[0], x[1], reduction='none')",
              [](const Value& x, const Value& label) { return nn::multi_class_hinge(x, label); });
   add_labels(all, "focal_cross_entropy", "exact.focal_cross_entropy(x[0], x[1])",
@@ -148,6 +164,17 @@ void add_pair_losses(std::vector<Function>& all) {
        .sources = pairs_and({{{0, 0, 0, 0}, {1, 2, 3, 4}}, true, DType::f32}),
        .build = [](const Values& x) { return Values{nn::triplet_margin(x[0], x[1], x[2])}; },
        .dtypes = {DType::f32}});
+  all.push_back({.name = "triplet_margin with distance",
+                 .torch = "F.relu(1 + (x[0] - x[1]).abs().sum(1) - (x[0] - x[2]).abs().sum(1))",
+                 .sources = pairs_and({{{0, 0, 0, 0}, {1, 2, 3, 4}}, true, DType::f32}),
+                 .build =
+                     [](const Values& x) {
+                       const auto distance = [](const Value& a, const Value& b) {
+                         return sum(abs(a - b), {.axes = {1}});
+                       };
+                       return Values{nn::triplet_margin(x[0], x[1], x[2], {.distance = distance})};
+                     },
+                 .dtypes = {DType::f32}});
 }
 
 void add_vectors(std::vector<Function>& all) {
@@ -160,6 +187,9 @@ void add_vectors(std::vector<Function>& all) {
                  .sources = [=](DType) { return std::vector{probabilities, probabilities}; },
                  .build = [](const Values& x) { return Values{nn::dice(x[0], x[1])}; },
                  .dtypes = {DType::f32}});
+  add_row_pairs(
+      all, "glu", "F.glu(torch.cat([x[0], x[1]], 1), 1)",
+      [](const Value& a, const Value& b) { return nn::glu(concat({a, b}, {.axis = 1})); });
   add_row_pairs(
       all, "maxout", "torch.cat([x[0], x[1]], 1).reshape(-1, 4, 2).amax(2)",
       [](const Value& a, const Value& b) { return nn::maxout(concat({a, b}, {.axis = 1})); });

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "functions.h"
 #include "ops/common.h"
 #include "trireme/functions.h"
 #include "trireme/nn.h"
+#include "trireme/numeric.h"
 
 namespace trireme::edges {
 namespace {
@@ -55,6 +57,8 @@ Function function_of(const ops::Op& op, const ops::Sample& sample) {
   return f;
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 constexpr std::size_t kWidths[] = {4, 1, 37};
 
 // The function of rows of each width, along the last axis. A function of `empty` rows is also
@@ -93,6 +97,19 @@ void add_reductions(std::vector<Function>& all) {
   add_row(
       all, "norm", "torch.linalg.vector_norm(x[0], dim=1)",
       [=](auto& x) { return std::vector{norm(x, {.axes = last})}; }, true);
+  add_row(all, "variance", "((x[0] - x[0].mean(1, keepdim=True)) ** 2).mean(1)",
+          [=](auto& x) { return std::vector{variance(x, {.axes = last})}; });
+  add_row(all, "stddev", "exact.stddev(x[0])",
+          [=](auto& x) { return std::vector{stddev(x, {.axes = last})}; });
+  add_row(
+      all, "logsumexp", "exact.logsumexp(x[0])",
+      [=](auto& x) { return std::vector{logsumexp(x, {.axes = last})}; }, true);
+  for (const auto& [word, p] : {std::pair{"1", 1.0}, std::pair{"3", 3.0},
+                                std::pair{"math.inf", kInfinity}, std::pair{"0", 0.0}}) {
+    add_row(all, std::string("vector_norm of ") + word,
+            std::string("exact.vector_norm(x[0], ") + word + ")",
+            [=, p = p](auto& x) { return std::vector{vector_norm(x, p, {.axes = last})}; });
+  }
   add_row(
       all, "argmax", "x[0].argmax(1)",
       [=](auto& x) { return std::vector{argmax(x, {.axes = last})}; }, false, false);
@@ -105,6 +122,8 @@ void add_scans(std::vector<Function>& all) {
   add_row(
       all, "cumsum", "x[0].cumsum(1)", [](auto& x) { return std::vector{cumsum(x, {.axis = 1})}; },
       true);
+  add_row(all, "cumprod", "exact.cumprod(x[0])",
+          [](auto& x) { return std::vector{cumprod(x, 1)}; });
   add_row(
       all, "cummax", "list(x[0].cummax(1))", [](auto& x) { return cummax(x, {.axis = 1}); }, true);
   add_row(

@@ -50,11 +50,12 @@ Tensors train(const Optimizer& optimizer, const UpdateOptions& updates, const Te
 }
 
 // The same, but the averages of the parameter after each step.
-Tensors train_averages(const Average& average, const Tensors& x, const SessionOptions& options) {
+Tensors train_averages(const Optimizer& optimizer, const Average& average, const Tensors& x,
+                       const SessionOptions& options) {
   Program program("training");
   const Value p = program.parameter("p", x[0].dtype(), {x[0].dim(0)});
   const Value g = program.input("g", x[0].dtype(), {x[0].dim(0)});
-  nn::apply_updates(Sgd{.learning_rate = 0.037}, {p}, std::vector<Value>{g}, {.average = average});
+  nn::apply_updates(optimizer, {p}, std::vector<Value>{g}, {.average = average});
   Session session(program, options);
   session.set_parameter("p", x[0]);
   std::vector<Numbers> states;
@@ -128,16 +129,20 @@ Tensors train_rows(const Optimizer& optimizer, const Tensors& x, const SessionOp
   return {side_by_side(states, x[0].shape(), x[0].dtype())};
 }
 
+using Sizes = std::vector<std::int64_t>;
+
 // Two parameters "a" and "b" whose values and gradients are the halves of a row. So a norm of one
 // gradient and the norm of all differ.
 class Halves {
  public:
-  Halves(const Optimizer& optimizer, DType dtype, std::int64_t width, const SessionOptions& options)
-      : dtype_(dtype), half_(width / 2) {
+  Halves(const Optimizer& optimizer, DType dtype, const Sizes& shape, const SessionOptions& options)
+      : dtype_(dtype), shape_(shape) {
+    for (const std::int64_t size : shape) half_ *= size;
+    const Shape symbolic(shape.begin(), shape.end());
     std::vector<Value> parameters, gradients;
     for (const char* name : {"a", "b"}) {
-      parameters.push_back(program_.parameter(name, dtype, {half_}));
-      gradients.push_back(program_.input(std::string("gradient_") + name, dtype, {half_}));
+      parameters.push_back(program_.parameter(name, dtype, symbolic));
+      gradients.push_back(program_.input(std::string("gradient_") + name, dtype, symbolic));
     }
     nn::apply_updates(optimizer, parameters, gradients);
     session_.emplace(program_, options);
@@ -166,7 +171,7 @@ class Halves {
  private:
   Tensor part(const Numbers& row, std::int64_t begin) const {
     const auto first = row.begin() + begin;
-    return Tensor::from<double>({half_}, Numbers(first, first + half_)).cast(dtype_);
+    return Tensor::from<double>(shape_, Numbers(first, first + half_)).cast(dtype_);
   }
 
   void run(const Numbers& gradient) {
@@ -184,19 +189,21 @@ class Halves {
   }
 
   DType dtype_;
-  std::int64_t half_;
+  Sizes shape_;
+  std::int64_t half_ = 1;  // elements of each parameter
   Program program_{"training"};
   std::optional<Session> session_;
   std::map<std::string, Tensor> initial_;
   bool failed_ = false;
 };
 
-// Rules that are not elementwise: each row is trained alone, with its gradient, the gradient in
-// reverse order, and 0.5.
-Tensors train_alone(const Optimizer& optimizer, const Tensors& x, const SessionOptions& options) {
+// Rules that are not elementwise: each row is trained alone, as parameters of this shape, with its
+// gradient, the gradient in reverse order, and 0.5.
+Tensors train_alone(const Optimizer& optimizer, const Sizes& shape, const Tensors& x,
+                    const SessionOptions& options) {
   const auto width = static_cast<std::size_t>(x[0].dim(1));
   const Numbers first = numbers_of(x[0]), gradients = numbers_of(x[1]);
-  Halves halves(optimizer, x[0].dtype(), x[0].dim(1), options);
+  Halves halves(optimizer, x[0].dtype(), shape, options);
   std::vector<Numbers> states(4);
   const auto append = [](Numbers& to, const Numbers& row) {
     to.insert(to.end(), row.begin(), row.end());
@@ -246,10 +253,22 @@ void add_both(std::vector<Function>& all, const std::string& name, const std::st
   all.push_back(std::move(by_rows));
 }
 
-// Of whole parameters.
+// Cuts or repeats each row to `width` numbers.
+Source cycled(Source source, std::size_t width) {
+  for (Numbers& row : source.entries) {
+    const Numbers whole = row;
+    row.resize(width);
+    for (std::size_t i = 0; i < width; ++i) row[i] = whole[i % whole.size()];
+  }
+  return source;
+}
+
+// Of whole parameters of this shape.
 void add_alone(std::vector<Function>& all, const std::string& name, const std::string& torch,
-               const Optimizer& optimizer, const std::string& more = "") {
-  const auto sources = [](DType d) {
+               const Optimizer& optimizer, const std::string& more = "", const Sizes& shape = {2}) {
+  std::size_t width = 2;
+  for (const std::int64_t size : shape) width *= static_cast<std::size_t>(size);
+  const auto sources = [width](DType d) {
     const bool wide = d == DType::f64;
     const double largest =
         wide ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
@@ -262,14 +281,14 @@ void add_alone(std::vector<Function>& all, const std::string& name, const std::s
                            {kInfinity, 1, -1, 0}},
                           true,
                           d};
-    return std::vector{first, rows(d, 4)};
+    return std::vector{cycled(first, width), rows(d, width)};
   };
   all.push_back({.name = "optimizer " + name,
                  .torch = "training.alone(lambda w: " + torch + ", x" + more + ")",
                  .sources = sources,
                  .dtypes = kTrained,
                  .compute = [=](const Tensors& x, const SessionOptions& o) {
-                   return train_alone(optimizer, x, o);
+                   return train_alone(optimizer, shape, x, o);
                  }});
 }
 
@@ -362,15 +381,52 @@ void add_norms(std::vector<Function>& all) {
             Lars{.learning_rate = 0.37, .weight_decay = 0});
   add_alone(all, "adafactor", "training.Formula(w, training.adafactor, rate=0.037)",
             Adafactor{.learning_rate = 0.037});
+  add_alone(
+      all, "adafactor of matrices",
+      "training.Formula(w, training.of_matrix, formula=formulas.adafactor, rows=2, rate=0.037)",
+      Adafactor{.learning_rate = 0.037}, "", {2, 3});
+}
+
+// Of matrices; those of one column or row, too.
+void add_muon(std::vector<Function>& all) {
+  const auto muon = [](const std::string& rows, const std::string& more = "") {
+    return "training.Formula(w, training.of_matrix, formula=formulas.muon, rate=0.037, rows=" +
+           rows + more + ")";
+  };
+  add_alone(all, "muon", muon("2"), Muon{.learning_rate = 0.037}, "", {2, 3});
+  add_alone(
+      all, "muon", muon("3", ", nesterov=False, weight_decay=0.1, match_rms_adamw=True"),
+      Muon{.learning_rate = 0.037, .nesterov = false, .match_rms_adamw = true, .weight_decay = 0.1},
+      "", {3, 2});
+  add_alone(all, "muon", muon("1"), Muon{.learning_rate = 0.037}, "", {1, 1});
+  add_alone(all, "muon of vectors",
+            "torch.optim.AdamW(w, lr=0.037 * 0.015, betas=(0.9, 0.95), weight_decay=0)",
+            Muon{.learning_rate = 0.037});
+}
+
+void add_schedule_free(std::vector<Function>& all) {
+  const std::string formula = "training.Formula(w, training.schedule_free";
+  add(all, "schedule_free_sgd", formula + "_sgd, rate=0.037)",
+      ScheduleFreeSgd{.learning_rate = 0.037});
+  add(all, "schedule_free_sgd with decay", formula + "_sgd, rate=0.037, beta=0, weight_decay=0.1)",
+      ScheduleFreeSgd{.learning_rate = 0.037, .momentum = 0, .weight_decay = 0.1});
+  // The first step does not count, and its rate does not move the parameter.
+  add(all, "schedule_free_sgd from 0", formula + "_sgd, rate=(0, 0.037, 0.01))",
+      ScheduleFreeSgd{.learning_rate = Schedule::piecewise_constant({0, 0.037, 0.01}, {1, 2})});
+  add(all, "schedule_free_adamw", formula + "_adamw, rate=0.037)",
+      ScheduleFreeAdamW{.learning_rate = 0.037});
+  add(all, "schedule_free_adamw with decay", formula + "_adamw, rate=0.037, weight_decay=0.1)",
+      ScheduleFreeAdamW{.learning_rate = 0.037, .weight_decay = 0.1});
 }
 
 void add_average(std::vector<Function>& all, const std::string& name, const std::string& torch,
                  const Average& average) {
-  add(all, name, "torch.optim.SGD(w, lr=0.037)", Sgd{.learning_rate = 0.037});
+  const Sgd sgd{.learning_rate = 0.037};
+  add(all, name, "torch.optim.SGD(w, lr=0.037)", sgd);
   all.back().name = "average " + name;
   all.back().torch = torch + "(" + all.back().torch + ")";
   all.back().compute = [=](const Tensors& x, const SessionOptions& options) {
-    return train_averages(average, x, options);
+    return train_averages(sgd, average, x, options);
   };
 }
 
@@ -382,6 +438,13 @@ void add_averages(std::vector<Function>& all) {
               Average::exponential(0.75, false));
   add_average(all, "window", "(lambda path: training.window(path, 1))", Average::window(1));
   add_average(all, "window of all", "(lambda path: training.window(path, 2))", Average::window(2));
+  const ScheduleFreeSgd rule{.learning_rate = 0.037};
+  add(all, "schedule_free", "training.Formula(w, training.schedule_free_sgd, rate=0.037)", rule,
+      ", of='x'");
+  all.back().name = "average schedule_free";
+  all.back().compute = [=](const Tensors& x, const SessionOptions& options) {
+    return train_averages(rule, {}, x, options);
+  };
 }
 
 }  // namespace
@@ -393,6 +456,8 @@ std::vector<Function> optimizer_functions() {
   add_rprop(all);
   add_roots(all);
   add_norms(all);
+  add_muon(all);
+  add_schedule_free(all);
   add_averages(all);
   return all;
 }

@@ -265,6 +265,7 @@ std::vector<Function> all_functions() {
   std::vector<Function> all;
   for (auto make : {op_functions, row_functions, activation_functions, loss_functions,
                     optimizer_functions, schedule_functions, metric_functions, layer_functions,
+                    window_functions, attention_functions, transform_functions, matrix_functions,
                     table_functions, sequence_functions}) {
     for (Function& function : make()) all.push_back(std::move(function));
   }

@@ -4,6 +4,7 @@ Each row of the operands is a data set. scikit-learn takes no infinite scores, s
 ranks, and equal scores have one rank.
 """
 
+import itertools
 import warnings
 
 import numpy
@@ -12,6 +13,7 @@ import torch
 from sklearn import metrics
 
 REFUSED = -1.0  # instead of a number: Trireme reports wrong data
+NOTHING = -2.0  # after the last number of a tensor
 NAN = float("nan")
 
 
@@ -21,7 +23,8 @@ def each(function):
         rows = zip(*(x.numpy() for x in operands))
         with warnings.catch_warnings(), numpy.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return torch.tensor([function(*row, **options) for row in rows], dtype=torch.float64)
+            results = numpy.array([function(*row, **options) for row in rows], dtype=float)
+            return torch.from_numpy(results)
     return of_rows
 
 
@@ -95,6 +98,86 @@ def average_precision(scores, labels):
     if not labels.any():
         return NAN
     return metrics.average_precision_score(labels.astype(int), ranks(scores))
+
+
+def curve(scores, labels, x, y, thresholds, infinite_first):
+    """Points of a curve, one after the other, padded to 5 points. The thresholds of scikit-learn
+    are ranks, and it has another number for the infinite one, or none."""
+    places = (thresholds[1:] if infinite_first else thresholds).astype(int)
+    finite = numpy.unique(scores).astype(float)[places]
+    all_of = numpy.r_[numpy.inf, finite] if infinite_first else numpy.r_[finite, numpy.inf]
+    points = numpy.stack([x, y, all_of], 1).ravel()
+    return numpy.pad(points, (0, 15 - len(points)), constant_values=NOTHING)
+
+
+@each
+def roc_curve(scores, labels, drop_intermediate):
+    if wrong(scores, labels):
+        return [REFUSED] * 15
+    if labels.size == 0:
+        return [NOTHING] * 15
+    false, true, thresholds = metrics.roc_curve(labels.astype(int), ranks(scores), pos_label=1,
+                                                drop_intermediate=drop_intermediate)
+    return curve(scores, labels, false, true, thresholds, True)
+
+
+@each
+def pr_curve(scores, labels):
+    if wrong(scores, labels):
+        return [REFUSED] * 15
+    if labels.size == 0:
+        return [NOTHING] * 15
+    precision, recall, thresholds = metrics.precision_recall_curve(labels.astype(int),
+                                                                   ranks(scores), pos_label=1)
+    if not labels.any():
+        recall = recall + NAN
+    return curve(scores, labels, precision, recall, thresholds, False)
+
+
+def images(rows, size):
+    return rows.astype(float).reshape(-1, size, size)
+
+
+@each
+def psnr(predicted, target):
+    """Of a range of 2."""
+    errors = [((a - b)**2).mean() for a, b in zip(images(predicted, 2), images(target, 2))]
+    return numpy.mean(10 * numpy.log10(4 / numpy.array(errors))) if errors else NAN
+
+
+@each
+def ssim(predicted, target):
+    """Wang, Bovik, Sheikh and Simoncelli 2004, section III.B, by its formula of each window."""
+    line = numpy.exp(-numpy.arange(-1, 2)**2 / (2 * 1.5**2))
+    weights = numpy.outer(line, line) / line.sum()**2
+    values = []
+    for a, b in zip(images(predicted, 4), images(target, 4)):
+        for i, j in itertools.product(range(2), repeat=2):
+            p, q = a[i:i + 3, j:j + 3], b[i:i + 3, j:j + 3]
+            m, n = (weights * p).sum(), (weights * q).sum()
+            v, w = (weights * (p - m)**2).sum(), (weights * (q - n)**2).sum()
+            both = (weights * (p - m) * (q - n)).sum()
+            values.append((2 * m * n + 1e-4) * (2 * both + 9e-4)
+                          / ((m**2 + n**2 + 1e-4) * (v + w + 9e-4)))
+    return numpy.mean(values) if values else NAN
+
+
+@each
+def class_iou(logits, labels):
+    if labels.size == 0:
+        return [NOTHING] * 3
+    predicted = logits.reshape(-1, 3).argmax(1)
+    both = [((predicted == c) & (labels == c)).sum() for c in range(3)]
+    either = [((predicted == c) | (labels == c)).sum() for c in range(3)]
+    return [b / e if e else NAN for b, e in zip(both, either)]
+
+
+@each
+def confusion_matrix(logits, labels):
+    if labels.size == 0:
+        return [NOTHING] * 9
+    predicted = logits.reshape(-1, 3).argmax(1)
+    return metrics.confusion_matrix(labels, predicted, labels=[0, 1, 2]).ravel().astype(float)
 
 
 def binned(probability, came_true, bins, norm="mean"):

@@ -16,9 +16,10 @@ def clip(parameters, value=0, norm=0, global_norm=0):
         torch.nn.utils.clip_grad_norm_(parameters, global_norm, error_if_nonfinite=True)
 
 
-def steps(make, x, every=1, l1=0, l2=0, **limits):
+def steps(make, x, every=1, l1=0, l2=0, of=None, **limits):
     """[points, 4]: x[0] before and after steps with the gradients x[1], x[2] and x[1]. `make` makes
-    an optimizer of a list of parameters. It sees the mean of `every` gradients."""
+    an optimizer of a list of parameters. It sees the mean of `every` gradients. With `of`, that
+    part of the state of a Formula instead of the parameter after each step."""
     w = x[0].clone().requires_grad_()
     optimizer = make([w])
     path, total = [x[0]], torch.zeros_like(x[0])
@@ -31,7 +32,7 @@ def steps(make, x, every=1, l1=0, l2=0, **limits):
             total = torch.zeros_like(x[0])
             clip([w], **limits)
             optimizer.step()
-        path.append(w.detach().clone())
+        path.append(optimizer.states[0][of] if of else w.detach().clone())
     return torch.stack(path, 1)
 
 
@@ -133,6 +134,36 @@ def adafactor(p, g, t, state, rate, epsilon=1e-3):
     u = u / torch.maximum((u**2).mean().sqrt(), torch.ones_like(u))
     size = torch.maximum((p**2).mean().sqrt(), torch.full_like(p, epsilon))
     return p - u * size * min(rate, t**-0.5)
+
+
+def of_matrix(p, g, t, state, formula, rows, **options):
+    """A rule of formulas.py for vectors that are the rows of a matrix one after another."""
+    with numpy.errstate(all="ignore"):
+        after = formula(p.reshape(rows, -1).numpy(), g.reshape(rows, -1).numpy(), t, state, **options)
+    return torch.from_numpy(after.astype(p.numpy().dtype)).reshape(p.shape)
+
+
+def schedule_free_sgd(p, g, t, state, rate, beta=0.9, weight_decay=0.0):
+    """Defazio et al. 2024, "The road less scheduled", equations 3 to 5, with steps weighted by the
+    square of the largest rate; steps of rate 0 do not count. `rate` may be one for each step."""
+    rate = rate[t - 1] if isinstance(rate, tuple) else rate
+    state["rate"] = max(state.get("rate", 0), rate)
+    state["sum"] = state.get("sum", 0) + state["rate"]**2
+    share = state["rate"]**2 / state["sum"] if state["sum"] else 0
+    direction = g + weight_decay * p if weight_decay else g
+    state["z"] = state.get("z", p) - rate * direction
+    before = state.get("x", p)
+    state["x"] = before + (state["z"] - before) * share
+    return state["z"] + (state["x"] - state["z"]) * beta
+
+
+def schedule_free_adamw(p, g, t, state, rate, beta2=0.999, epsilon=1e-8, weight_decay=0.0):
+    """Algorithm 1 of the same paper."""
+    state["v"] = beta2 * state.get("v", torch.zeros_like(p)) + (1 - beta2) * g**2
+    direction = g / (torch.sqrt(state["v"] / (1 - beta2**t)) + epsilon)
+    if weight_decay:
+        direction = direction + weight_decay * p
+    return schedule_free_sgd(p, direction, t, state, rate)
 
 
 def ftrl(p, g, t, state, **options):

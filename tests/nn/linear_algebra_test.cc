@@ -11,6 +11,7 @@
 
 #include "base/testing/error.h"
 #include "trireme/functions.h"
+#include "trireme/gradients.h"
 #include "trireme/indexing.h"
 #include "trireme/nn.h"
 #include "trireme/session.h"
@@ -92,6 +93,23 @@ TEST(LinearAlgebra, FactorsOfSpecialMatrices) {
               ElementsAre(1, 0, 0, 1));
   EXPECT_THAT(run_on_matrix({2, 2}, {2, 2}, {-2, 5, 0, -3}, [](auto& x) { return qr(x)[1]; }),
               ElementsAre(2, -5, 0, 3));
+}
+
+// The second left vector of [1, 2; 2, 4] = 5 u v^T is orthogonal to the first, so its change is
+// -u (w dx v) / 5 with w = (2, -1) / sqrt(5). Its singular value 0 is a rounding error.
+TEST(LinearAlgebra, GradientOfVectorsOfASingularMatrix) {
+  for (const DType dtype : {f64, f32}) {
+    Program program;
+    const Value x = program.input("x", dtype, {2, 2});
+    const Value element = slice(svd(x)[0], {.starts = {0, 1}, .limits = {1, 2}});
+    const Value dx = cast(gradients(sum(element), {x})[0], f64);
+    Session session(program, {.threads = 1});
+    const Tensor fed = Tensor::from<double>({2, 2}, {1, 2, 2, 4}).cast(dtype);
+    const double part = 1 / (25 * std::sqrt(5.0));
+    EXPECT_THAT(session.run({{"x", fed}}, {dx})[0].to_vector<double>(),
+                testing::Pointwise(testing::DoubleNear(dtype == f64 ? 1e-12 : 1e-6),
+                                   {-2 * part, -4 * part, part, 2 * part}));
+  }
 }
 
 TEST(LinearAlgebra, LargeMatrices) {

@@ -24,7 +24,8 @@ double dot(const Vector& x, const Vector& y) {
 double largest(const Vector& x) {
   double result = 0;
   for (const double number : x) {
-    if (!(std::abs(number) <= result)) result = std::abs(number);  // NaN is the largest
+    if (std::isnan(number)) return number;
+    result = std::max(result, std::abs(number));
   }
   return result;
 }

@@ -111,6 +111,43 @@ TEST(LBfgs, StaysWhereTheLossIsFinite) {
   EXPECT_LE(few.minimize({}).evaluations, 2);
 }
 
+TEST(LBfgs, OfOneNumberAndOfNone) {
+  Program program;
+  const Value x = program.parameter("x", f64, {1}), none = program.parameter("none", f64, {0});
+  Session session(program, {.threads = 1});
+  session.set_parameter("x", Tensor::from<double>({1}, {8}));
+  Lbfgs one(session, sum((x - 3.0) * (x - 3.0)), {.parameters = {"x"}});
+  EXPECT_TRUE(one.minimize({}).converged);
+  EXPECT_NEAR(read(session, "x")[0], 3, 1e-7);
+  // Both have a gradient of zeros, or of no numbers, from the start.
+  session.set_parameter("x", Tensor::from<double>({1}, {0}));
+  for (const Value& loss : {sum(x * x), sum(none) + 5.0}) {
+    Lbfgs lbfgs(session, loss);
+    const LbfgsResult result = lbfgs.minimize({});
+    EXPECT_TRUE(result.converged);
+    EXPECT_EQ(result.iterations, 0);
+    EXPECT_EQ(result.evaluations, 1);
+    EXPECT_EQ(result.gradient, 0);
+  }
+}
+
+TEST(LBfgs, RefusesWhatIsNotFiniteAtFirst) {
+  Program program;
+  const Value x = program.parameter("x", f64, {2});
+  Session session(program, {.threads = 1});
+  const auto expect_refusal = [&](const Numbers& first, const Value& loss) {
+    session.set_parameter("x", Tensor::from<double>({2}, first));
+    Lbfgs lbfgs(session, loss);
+    EXPECT_THAT(error_of(ErrorKind::numeric, [&] { lbfgs.minimize({}); }), HasSubstr("finite"));
+    EXPECT_THAT(read(session, "x"), ElementsAre(first[0], first[1]));
+  };
+  expect_refusal({0, 1}, sum(log(x)));   // an infinite loss
+  expect_refusal({0, 1}, sum(sqrt(x)));  // an infinite gradient
+  // A gradient [NaN, 2]: atan2 has none at the origin.
+  const Value a = element(x, 0), b = element(x, 1);
+  expect_refusal({0, 1}, atan2(a, a) + b * b);
+}
+
 TEST(LBfgs, Refuses) {
   Program program;
   const Value x = program.parameter("x", f64, {2});
