@@ -4,7 +4,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& context) {
+std::vector<Type> assign_type(const TypeContext& context) {
   const Type &parameter = context.operands[0], &value = context.operands[1];
   require(parameter == value,
           "the parameter is " + parameter.str() + ", but the assigned value is " + value.str());
@@ -21,7 +21,7 @@ Op assign() {
       "The first operand must be a parameter.";
   op.traits = Trait::side_effect | Trait::not_differentiable;
   op.flops = no_flops();
-  op.type = type;
+  op.type = assign_type;
   op.lower = [](Lowering& l) { return l.load(1, l.index()); };  // the new value of the parameter
   // evaluate() passes the new value of the parameter as a result.
   op.reference = [](const Reference& r) { r.results[0]->data = r.operands[1]->data; };

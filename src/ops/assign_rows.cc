@@ -7,7 +7,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> assign_rows_type(const TypeContext& c) {
   const Type& parameter = c.operands[0];
   const Type& rows = c.operands[1];
   const Type& values = c.operands[2];
@@ -24,7 +24,7 @@ std::vector<Type> type(const TypeContext& c) {
 }
 
 // evaluate() passes the parameter as a result.
-void reference(const Reference& r) {
+void assign_rows_reference(const Reference& r) {
   RefTensor& parameter = *r.results[0];
   const std::vector<double>& rows = r.operands[1]->data;
   const std::vector<double>& values = r.operands[2]->data;
@@ -40,8 +40,8 @@ void reference(const Reference& r) {
   }
 }
 
-Sample sample(std::vector<std::int64_t> table, std::int64_t count, double low = 0,
-              DType dtype = DType::f32) {
+Sample assign_rows_sample(std::vector<std::int64_t> table, std::int64_t count, double low = 0,
+                          DType dtype = DType::f32) {
   Sample s;
   std::vector<std::int64_t> values = table;
   values[0] = count;
@@ -65,15 +65,16 @@ Op assign_rows() {
       "The first operand must be a parameter.";
   op.traits = Trait::side_effect | Trait::library | Trait::not_differentiable;
   op.flops = no_flops();
-  op.type = type;
+  op.type = assign_rows_type;
   op.library_kernel = "assign_rows";
-  op.reference = reference;
+  op.reference = assign_rows_reference;
   op.torch_reference =
       "(lambda y: ([y.__setitem__(r, v) for r, v in zip(x[1].tolist(), x[2]) if r >= 0], y)[1])"
       "(x[0].clone())";
-  op.samples = {sample({9, 37}, 4),     sample({5, 2, 3}, 6, -3), sample({7}, 3),
-                sample({4, 3}, 0),      sample({1, 5}, 2),        sample({3, 2}, 1, 0, DType::i64),
-                sample({2000, 8}, 1500)};
+  op.samples = {assign_rows_sample({9, 37}, 4),     assign_rows_sample({5, 2, 3}, 6, -3),
+                assign_rows_sample({7}, 3),         assign_rows_sample({4, 3}, 0),
+                assign_rows_sample({1, 5}, 2),      assign_rows_sample({3, 2}, 1, 0, DType::i64),
+                assign_rows_sample({2000, 8}, 1500)};
   return op;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kOthers = 3;
 
-void reference(const Reference& r) {
+void attention_reference(const Reference& r) {
   for_each_query(r, kOthers, [&](const AttentionQuery& q) {
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
     const std::vector<double> scores = attention_scores(r, q);
@@ -28,7 +28,7 @@ void reference(const Reference& r) {
 }
 
 // With weights P = softmax of the scores S: dS = P * (dP - sum of y * dy + d log_sums).
-void gradient(GradientContext& c) {
+void attention_gradient_rule(GradientContext& c) {
   if (!c.needs_gradient(0) && !c.needs_gradient(1) && !c.needs_gradient(2)) return;
   std::vector<Value> others;
   for (int i = 3; i < static_cast<int>(c.op().operands.size()); ++i) {
@@ -72,8 +72,8 @@ Op attention() {
   };
   op.flops = [](const ir::Op& o) { return attention_flops(o, 1); };
   op.library_kernel = "attention";
-  op.reference = reference;
-  op.gradient = gradient;
+  op.reference = attention_reference;
+  op.gradient = attention_gradient_rule;
   op.torch_reference = "formulas.attention(x, causal, scale)";
   op.samples = attention_samples(false);
   return op;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kOthers = 6;
 
-void reference(const Reference& r) {
+void attention_gradient_reference(const Reference& r) {
   const RefTensor &query = *r.operands[0], &key = *r.operands[1], &value = *r.operands[2];
   const RefTensor& dy = *r.operands[4];
   const double scale = get_attribute<double>(r.op.attributes, "scale");
@@ -63,7 +63,7 @@ Op attention_gradient() {
   };
   op.flops = [](const ir::Op& o) { return attention_flops(o, 3); };
   op.library_kernel = "attention_gradient";
-  op.reference = reference;
+  op.reference = attention_gradient_reference;
   op.torch_reference = "formulas.attention_gradient(x, causal, scale)";
   op.samples = attention_samples(true);
   return op;

@@ -6,7 +6,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-ExprId lower(Lowering& l) {
+ExprId lower_avg_pool(Lowering& l) {
   Builder& k = l.k();
   const bool counts_padding = get_attribute<bool>(l.op().attributes, "count_include_pad");
   const std::vector<Tap> taps = taps_of(l);
@@ -24,7 +24,7 @@ ExprId lower(Lowering& l) {
   return k.div(total, count);
 }
 
-void reference(const Reference& r) {
+void avg_pool_reference(const Reference& r) {
   const Window window = window_of(r.op.attributes);
   const bool counts_padding = get_attribute<bool>(r.op.attributes, "count_include_pad");
   RefTensor& y = *r.results[0];
@@ -39,7 +39,7 @@ void reference(const Reference& r) {
     y.data[i] /= counts_padding ? window_size : count.data[i];
 }
 
-void gradient(GradientContext& c) {
+void avg_pool_gradient_rule(GradientContext& c) {
   const Attributes& a = c.op().attributes;
   const Value x = c.operand(0);
   c.accumulate(0,
@@ -68,9 +68,9 @@ Op avg_pool() {
       "With layout \"nhwc\", x and the result have the channels last.";
   op.flops = pooling_flops;
   op.type = [](const TypeContext& c) { return std::vector<Type>{pooled_type(c)}; };
-  op.lower = lower;
-  op.reference = reference;
-  op.gradient = gradient;
+  op.lower = lower_avg_pool;
+  op.reference = avg_pool_reference;
+  op.gradient = avg_pool_gradient_rule;
   op.torch_reference =
       "(lambda f: f(x[0]) / (1 if count_include_pad else f(torch.ones_like(x[0]))))(lambda z: "
       "torch.nn.functional.avg_pool2d(torch.nn.functional.pad(z, padding[2:] + padding[:2]), "

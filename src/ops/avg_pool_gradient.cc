@@ -16,7 +16,7 @@ ExprId taps_inside(Builder& k, const Window& window, std::size_t axis, std::int6
   return k.sub(end, k.max(start, k.integer(0)));
 }
 
-ExprId lower(Lowering& l) {
+ExprId lower_avg_pool_gradient(Lowering& l) {
   Builder& k = l.k();
   const Window window = window_of(l.op().attributes);
   const bool counts_padding = get_attribute<bool>(l.op().attributes, "count_include_pad");
@@ -36,7 +36,7 @@ ExprId lower(Lowering& l) {
   return counts_padding ? k.div(total, number(k, total, window_size)) : total;
 }
 
-void reference(const Reference& r) {
+void avg_pool_gradient_reference(const Reference& r) {
   const Window window = window_of(r.op.attributes);
   const bool counts_padding = get_attribute<bool>(r.op.attributes, "count_include_pad");
   const RefTensor& dy = *r.operands[0];
@@ -51,7 +51,7 @@ void reference(const Reference& r) {
 }
 
 // The op is linear: its adjoint is the pooling itself.
-void gradient(GradientContext& c) {
+void avg_pool_gradient_gradient_rule(GradientContext& c) {
   const Attributes& a = c.op().attributes;
   c.accumulate(0, avg_pool(c.gradient(),
                            {.kernel = get_attribute<Ints>(a, "kernel"),
@@ -74,9 +74,9 @@ Op avg_pool_gradient() {
       "Each element of dy is shared equally among the elements of its window.";
   op.flops = flop_per_element_of(0);
   op.type = [](const TypeContext& c) { return std::vector<Type>{unpooled_type(c)}; };
-  op.lower = lower;
-  op.reference = reference;
-  op.gradient = gradient;
+  op.lower = lower_avg_pool_gradient;
+  op.reference = avg_pool_gradient_reference;
+  op.gradient = avg_pool_gradient_gradient_rule;
   op.torch_reference =
       "(lambda z, f: torch.autograd.grad(f(z) / (1 if count_include_pad else "
       "f(torch.ones_like(z)).detach()), z, x[0], create_graph=True)[0])(torch.zeros("

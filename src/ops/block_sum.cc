@@ -7,7 +7,7 @@ std::int64_t block_size(const Attributes& attributes) {
   return get_attribute<std::int64_t>(attributes, "size");
 }
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> block_sum_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const std::int64_t size = block_size(c.attributes);
   require(is(x.dtype, Numbers::numeric), c.operand_texts[0] + " cannot be summed",
@@ -18,7 +18,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {Type{x.dtype, {(product(x.shape).constant() + size - 1) / size}}};
 }
 
-void reference(const Reference& r) {
+void block_sum_reference(const Reference& r) {
   const auto size = static_cast<std::size_t>(block_size(r.op.attributes));
   const std::vector<double>& x = r.operands[0]->data;
   std::vector<double>& sums = r.results[0]->data;
@@ -26,7 +26,7 @@ void reference(const Reference& r) {
   for (std::size_t i = 0; i < x.size(); ++i) sums[i / size] += x[i];
 }
 
-void gradient(GradientContext& c) {
+void block_sum_gradient_rule(GradientContext& c) {
   const Value x = c.operand(0), dy = c.gradient();
   const std::int64_t size = block_size(c.op().attributes), blocks = dy.dim(0).constant();
   const Value spread =
@@ -35,7 +35,8 @@ void gradient(GradientContext& c) {
   c.accumulate(0, reshape(used, {.shape = x.shape()}));
 }
 
-Sample sample(std::vector<std::int64_t> shape, std::int64_t size, DType dtype = DType::f32) {
+Sample block_sum_sample(std::vector<std::int64_t> shape, std::int64_t size,
+                        DType dtype = DType::f32) {
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   s.attributes = {{"size", size}};
@@ -55,16 +56,22 @@ Op block_sum() {
       "part.";
   op.traits = Trait::reduction | Trait::internal;
   op.reduces_blocks = true;
-  op.type = type;
+  op.type = block_sum_type;
   op.reduce = kernel_ir::ReduceOp::sum;
-  op.reference = reference;
-  op.gradient = gradient;
+  op.reference = block_sum_reference;
+  op.gradient = block_sum_gradient_rule;
   op.torch_reference =
       "torch.stack([b.sum() for b in torch.split(x[0].flatten(), size)]) if x[0].numel() "
       "else x[0].flatten()";
-  op.samples = {sample({37}, 5),   sample({40}, 8),     sample({4, 9}, 10),
-                sample({1}, 4096), sample({0, 3}, 7),   sample({}, 1),
-                sample({3}, 1),    sample({5000}, 700), sample({3, 7}, 4, DType::i64)};
+  op.samples = {block_sum_sample({37}, 5),
+                block_sum_sample({40}, 8),
+                block_sum_sample({4, 9}, 10),
+                block_sum_sample({1}, 4096),
+                block_sum_sample({0, 3}, 7),
+                block_sum_sample({}, 1),
+                block_sum_sample({3}, 1),
+                block_sum_sample({5000}, 700),
+                block_sum_sample({3, 7}, 4, DType::i64)};
   return op;
 }
 

@@ -9,7 +9,7 @@ const Axes& axes_of(const Attributes& attributes) {
   return get_attribute<Axes>(attributes, "axes");
 }
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> broadcast_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Shape& shape = get_attribute<Shape>(c.attributes, "shape");
   const Axes& axes = axes_of(c.attributes);
@@ -43,7 +43,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {result};
 }
 
-ExprId lower(Lowering& l) {
+ExprId lower_broadcast(Lowering& l) {
   std::vector<ExprId> index;
   for (const std::int64_t axis : axes_of(l.op().attributes)) {
     index.push_back(l.index()[static_cast<std::size_t>(axis)]);
@@ -51,7 +51,7 @@ ExprId lower(Lowering& l) {
   return l.load(0, index);
 }
 
-void reference(const Reference& r) {
+void broadcast_reference(const Reference& r) {
   for_each_index(r.results[0]->shape, [&](const Index& index) {
     Index source;
     for (const std::int64_t axis : axes_of(r.op.attributes)) {
@@ -61,14 +61,14 @@ void reference(const Reference& r) {
   });
 }
 
-void gradient(GradientContext& c) {
+void broadcast_gradient_rule(GradientContext& c) {
   const Axes& axes = axes_of(c.op().attributes);
   const std::vector<int> kept(axes.begin(), axes.end());
   const Axes added = other_axes(kept, c.result().rank());
   c.accumulate(0, added.empty() ? c.gradient() : sum(c.gradient(), {.axes = added}));
 }
 
-Sample sample(std::vector<std::int64_t> from, Shape to, Axes axes) {
+Sample broadcast_sample(std::vector<std::int64_t> from, Shape to, Axes axes) {
   Sample s;
   s.operands = {type_of(std::move(from))};
   s.attributes = {{"axes", std::move(axes)}, {"shape", std::move(to)}};
@@ -85,21 +85,25 @@ Op broadcast() {
       "size.\n"
       "Along all other axes of `shape` the elements are repeated.";
   op.traits = Trait::view | Trait::cheap | Trait::broadcast;
-  op.type = type;
+  op.type = broadcast_type;
   op.row_wise = [](const ir::Op& o, const std::vector<bool>& rows) {
     const auto& axes = get_attribute<std::vector<std::int64_t>>(o.attributes, "axes");
     return !rows[0] || axes[0] == 0;
   };
-  op.lower = lower;
-  op.reference = reference;
-  op.gradient = gradient;
+  op.lower = lower_broadcast;
+  op.reference = broadcast_reference;
+  op.gradient = broadcast_gradient_rule;
   op.torch_reference =
       "x[0].reshape([shape[i] if i in axes else 1 for i in range(len(shape))])"
       ".expand(tuple(shape))";
-  op.samples = {
-      sample({37}, {5, 37}, {1}), sample({5}, {5, 37}, {0}), sample({3, 5}, {3, 4, 5}, {0, 2}),
-      sample({}, {3, 3}, {}),     sample({3}, {3}, {0}),     sample({7}, {2, 7, 3, 5}, {1}),
-      sample({0}, {3, 0}, {1}),   sample({3}, {0, 3}, {1})};
+  op.samples = {broadcast_sample({37}, {5, 37}, {1}),
+                broadcast_sample({5}, {5, 37}, {0}),
+                broadcast_sample({3, 5}, {3, 4, 5}, {0, 2}),
+                broadcast_sample({}, {3, 3}, {}),
+                broadcast_sample({3}, {3}, {0}),
+                broadcast_sample({7}, {2, 7, 3, 5}, {1}),
+                broadcast_sample({0}, {3, 0}, {1}),
+                broadcast_sample({3}, {0, 3}, {1})};
   return op;
 }
 

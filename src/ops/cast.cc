@@ -3,13 +3,13 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& context) {
+std::vector<Type> cast_type(const TypeContext& context) {
   Type type = context.operands[0];
   type.dtype = get_attribute<DType>(context.attributes, "dtype");
   return {type};
 }
 
-void reference(const Reference& r) {
+void cast_reference(const Reference& r) {
   const DType to = r.op.result()->type.dtype;
   for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
     r.results[0]->data[i] = to_dtype(r.operands[0]->data[i], to);
@@ -35,11 +35,11 @@ Op cast() {
       "infinity.\n"
       "The gradient passes between f32 and f64 only.";
   op.traits = Trait::elementwise | Trait::cheap;
-  op.type = type;
+  op.type = cast_type;
   op.lower = [](Lowering& l) {
     return l.k().cast(l.load(0, l.index()), l.op().result()->type.dtype);
   };
-  op.reference = reference;
+  op.reference = cast_reference;
   op.gradient = [](GradientContext& c) {
     const DType from = c.operand(0).dtype();
     if (is_arithmetic_float(from) && is_arithmetic_float(c.result().dtype()))

@@ -5,7 +5,7 @@
 namespace trireme::ops {
 namespace {
 
-void reference(const Reference& r) {
+void check_finite_reference(const Reference& r) {
   for (const double x : r.operands[0]->data) {
     if (!std::isfinite(x)) fail(ErrorKind::numeric, "check_finite: a number is not finite");
   }
@@ -26,7 +26,7 @@ Op check_finite() {
   op.flops = no_flops();
   op.type = same_type(Numbers::floats);
   op.library_kernel = "check_finite";
-  op.reference = reference;
+  op.reference = check_finite_reference;
   op.gradient = [](GradientContext& c) { c.accumulate(0, c.gradient()); };
   op.torch_reference = "x[0] * 1";
   op.samples = elementwise_samples(1);

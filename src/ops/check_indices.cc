@@ -7,7 +7,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> check_indices_type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   require(is_integer(indices.dtype), "check_indices needs integers, not " + c.operand_texts[0],
           "cast them to i64");
@@ -15,7 +15,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {indices};
 }
 
-void reference(const Reference& r) {
+void check_indices_reference(const Reference& r) {
   const auto size = static_cast<double>(get_attribute<std::int64_t>(r.op.attributes, "size"));
   const auto& allowed = get_attribute<std::vector<std::int64_t>>(r.op.attributes, "allowed");
   for (const double index : r.operands[0]->data) {
@@ -27,7 +27,8 @@ void reference(const Reference& r) {
   r.results[0]->data = r.operands[0]->data;
 }
 
-Sample sample(std::vector<std::int64_t> shape, std::int64_t size, DType dtype = DType::i64) {
+Sample check_indices_sample(std::vector<std::int64_t> shape, std::int64_t size,
+                            DType dtype = DType::i64) {
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   s.attributes = {{"size", size}};
@@ -48,12 +49,13 @@ Op check_indices() {
       "In `what`, {} stands for the integer.";
   op.traits = Trait::library | Trait::not_differentiable;
   op.flops = no_flops();
-  op.type = type;
+  op.type = check_indices_type;
   op.library_kernel = "check_indices";
-  op.reference = reference;
+  op.reference = check_indices_reference;
   op.torch_reference = "x[0]";
-  op.samples = {sample({9}, 5), sample({2, 3}, 1, DType::i32), sample({}, 4), sample({0, 3}, 0),
-                sample({7, 5}, 200, DType::u8)};
+  op.samples = {check_indices_sample({9}, 5), check_indices_sample({2, 3}, 1, DType::i32),
+                check_indices_sample({}, 4), check_indices_sample({0, 3}, 0),
+                check_indices_sample({7, 5}, 200, DType::u8)};
   op.samples.push_back(op.samples.front());
   set_attribute(op.samples.back().attributes, "what", std::string("a place is outside"));
   op.samples.push_back(op.samples.front());

@@ -22,14 +22,14 @@ bool factor(const std::vector<Matrix>& operands, const std::vector<Matrix>& resu
 
 // S = L^-T P L^-1, where P is the lower part of L^T dL with half of its diagonal (Murray 2016,
 // "Differentiation of the Cholesky decomposition").
-void gradient(GradientContext& c) {
+void cholesky_gradient_rule(GradientContext& c) {
   const Value l = c.result(), turned = transposed(l);
   const Value p = lower_part(matmul(turned, lower_part(c.gradient(), 1)), 0.5);
   const Value left = solve(turned, p);
   c.accumulate(0, symmetric_part(solve(turned, transposed(left))));
 }
 
-Sample sample(std::vector<std::int64_t> shape, DType dtype = DType::f32) {
+Sample cholesky_sample(std::vector<std::int64_t> shape, DType dtype = DType::f32) {
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   s.low = 0.5;
@@ -58,11 +58,11 @@ Op cholesky() {
   };
   op.library_kernel = "cholesky";
   op.reference = matrix_reference("cholesky: a matrix is not positive definite", factor, {2});
-  op.gradient = gradient;
+  op.gradient = cholesky_gradient_rule;
   op.torch_reference = "torch.linalg.cholesky((x[0] + x[0].mT) / 2)";
   // Random numbers are positive definite matrices only if n is 1; conformance_layers has others.
-  op.samples = {sample({1, 1}), sample({5, 1, 1}), sample({3, 0, 0}), sample({0, 1, 1}),
-                sample({2, 3, 1, 1}, DType::f64)};
+  op.samples = {cholesky_sample({1, 1}), cholesky_sample({5, 1, 1}), cholesky_sample({3, 0, 0}),
+                cholesky_sample({0, 1, 1}), cholesky_sample({2, 3, 1, 1}, DType::f64)};
   return op;
 }
 

@@ -3,12 +3,12 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> complex_fft_type(const TypeContext& c) {
   require_complex_line("complex_fft", c);
   return {c.operands[0]};
 }
 
-void reference(const Reference& r) {
+void complex_fft_reference(const Reference& r) {
   const RefTensor& x = *r.operands[0];
   std::vector<double>& y = r.results[0]->data;
   const double sign = get_attribute<bool>(r.op.attributes, "inverse") ? 1 : -1;
@@ -26,7 +26,7 @@ void reference(const Reference& r) {
   }
 }
 
-Sample sample(std::vector<std::int64_t> shape, bool inverse, DType dtype = DType::f32) {
+Sample complex_fft_sample(std::vector<std::int64_t> shape, bool inverse, DType dtype = DType::f32) {
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   s.attributes = {{"inverse", inverse}};
@@ -48,7 +48,7 @@ Op complex_fft() {
       "If an element of a line is not finite, the line becomes NaN.\n"
       "fft() and ifft() have an axis, a size and a scale.";
   op.traits = bits(Trait::library);
-  op.type = type;
+  op.type = complex_fft_type;
   op.row_wise = lines_row_wise(2);
   op.mixed_axes = line_axes(2);
   op.flops = [](const ir::Op& o) {
@@ -56,7 +56,7 @@ Op complex_fft() {
     return fft_flops(shape, shape.end()[-2].constant());
   };
   op.library_kernel = "complex_fft";
-  op.reference = reference;
+  op.reference = complex_fft_reference;
   op.gradient_ignores_operands = true;
   op.gradient = [](GradientContext& c) {
     const bool inverse = get_attribute<bool>(c.op().attributes, "inverse");
@@ -65,15 +65,15 @@ Op complex_fft() {
   op.torch_reference =
       "torch.view_as_real((torch.fft.ifft if inverse else torch.fft.fft)("
       "torch.view_as_complex(x[0].contiguous()), norm='forward' if inverse else 'backward'))";
-  op.samples = {sample({8, 2}, false),
-                sample({3, 12, 2}, true),
-                sample({2, 2, 7, 2}, false),
-                sample({1, 2}, true),
-                sample({2, 53, 2}, false),
-                sample({106, 2}, true),
-                sample({0, 4, 2}, false),
-                sample({3, 30, 2}, false, DType::f64),
-                sample({59, 2}, true, DType::f64)};
+  op.samples = {complex_fft_sample({8, 2}, false),
+                complex_fft_sample({3, 12, 2}, true),
+                complex_fft_sample({2, 2, 7, 2}, false),
+                complex_fft_sample({1, 2}, true),
+                complex_fft_sample({2, 53, 2}, false),
+                complex_fft_sample({106, 2}, true),
+                complex_fft_sample({0, 4, 2}, false),
+                complex_fft_sample({3, 30, 2}, false, DType::f64),
+                complex_fft_sample({59, 2}, true, DType::f64)};
   return op;
 }
 

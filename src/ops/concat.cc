@@ -3,7 +3,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> concat_type(const TypeContext& c) {
   require(!c.operands.empty(), "concat needs at least one value");
   Type result = c.operands[0];
   require(result.rank() > 0, "concat needs an axis, but " + c.operand_texts[0] + " is a scalar",
@@ -25,7 +25,7 @@ std::vector<Type> type(const TypeContext& c) {
 }
 
 // Selects from the last operand to the first: index < end ? this operand : the later ones.
-ExprId lower(Lowering& l) {
+ExprId lower_concat(Lowering& l) {
   Builder& k = l.k();
   const std::size_t axis = axis_of(l.op().attributes, l.op().result()->type.rank());
   const auto count = static_cast<int>(l.op().operands.size());
@@ -50,7 +50,7 @@ ExprId lower(Lowering& l) {
   return result;
 }
 
-void reference(const Reference& r) {
+void concat_reference(const Reference& r) {
   const std::size_t axis = axis_of(r.op.attributes, r.op.result()->type.rank());
   std::int64_t start = 0;
   for (const RefTensor* x : r.operands) {
@@ -63,7 +63,7 @@ void reference(const Reference& r) {
   }
 }
 
-void gradient(GradientContext& c) {
+void concat_gradient_rule(GradientContext& c) {
   const std::size_t axis = axis_of(c.op().attributes, c.op().result()->type.rank());
   SliceAttrs part;
   part.starts.assign(static_cast<std::size_t>(c.result().rank()), 0);
@@ -77,7 +77,7 @@ void gradient(GradientContext& c) {
   }
 }
 
-Sample sample(std::vector<std::vector<std::int64_t>> shapes, std::int64_t axis) {
+Sample concat_sample(std::vector<std::vector<std::int64_t>> shapes, std::int64_t axis) {
   Sample s;
   for (auto& shape : shapes) s.operands.push_back(type_of(std::move(shape)));
   s.attributes = {{"axis", axis}};
@@ -90,15 +90,16 @@ Op concat() {
   Op op("concat(xs...; axis: int = -1)");
   op.doc = "Joins values of one dtype and rank along `axis`; all other dimensions must be equal.";
   op.traits = bits(Trait::view);
-  op.type = type;
+  op.type = concat_type;
   op.row_wise = along_other_axes;
-  op.lower = lower;
-  op.reference = reference;
-  op.gradient = gradient;
+  op.lower = lower_concat;
+  op.reference = concat_reference;
+  op.gradient = concat_gradient_rule;
   op.torch_reference = "torch.cat(list(x), dim=axis)";
-  op.samples = {sample({{5, 3}, {5, 37}}, 1),        sample({{2, 3}, {1, 3}, {4, 3}}, 0),
-                sample({{2, 3, 4}, {2, 1, 4}}, -2),  sample({{3}}, 0),
-                sample({{0, 3}, {2, 3}, {0, 3}}, 0), sample({{0, 3}, {0, 2}}, 1)};
+  op.samples = {
+      concat_sample({{5, 3}, {5, 37}}, 1),        concat_sample({{2, 3}, {1, 3}, {4, 3}}, 0),
+      concat_sample({{2, 3, 4}, {2, 1, 4}}, -2),  concat_sample({{3}}, 0),
+      concat_sample({{0, 3}, {2, 3}, {0, 3}}, 0), concat_sample({{0, 3}, {0, 2}}, 1)};
   return op;
 }
 

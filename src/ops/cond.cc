@@ -3,7 +3,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> cond_type(const TypeContext& c) {
   require_blocks(c, 2);
   const Type& condition = c.operands[0];
   require(condition.dtype == DType::boolean && condition.rank() == 0,
@@ -36,7 +36,7 @@ Op cond() {
       "trireme::cond builds it.";
   op.traits = bits(Trait::library);
   op.control = ir::ControlFlow::cond;
-  op.type = type;
+  op.type = cond_type;
   op.no_torch_reason =
       "it holds blocks; tests/nn/control_test.cc compares it with a plain interpreter";
   return op;

@@ -5,7 +5,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Sample> samples() {
+std::vector<Sample> constant_samples() {
   std::vector<Sample> samples;
   const auto add = [&](double value, DType dtype, Shape shape) {
     Sample sample;
@@ -42,7 +42,7 @@ Op constant() {
               to_dtype(value, r.op.result()->type.dtype));
   };
   op.torch_reference = "torch.full(shape, value, dtype=dtype)";
-  op.samples = samples();
+  op.samples = constant_samples();
   return op;
 }
 

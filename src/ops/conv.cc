@@ -43,7 +43,7 @@ void require_result(const Convolution& convolution, const Type& x, const Type& w
           y_text + " is not the type of the convolution's result, " + expected.str());
 }
 
-std::vector<Type> type(const TypeContext& c, std::size_t axes) {
+std::vector<Type> conv_type(const TypeContext& c, std::size_t axes) {
   const Type& x = c.operands[0];
   const Type& weight = c.operands[1];
   const Convolution convolution = convolution_of(c.attributes, weight.shape, axes);
@@ -101,7 +101,7 @@ Convolution convolution_of(const Attributes& attributes, const Shape& weight, st
 }
 
 TypeRule convolution_type(std::size_t axes) {
-  return [axes](const TypeContext& c) { return type(c, axes); };
+  return [axes](const TypeContext& c) { return conv_type(c, axes); };
 }
 TypeRule input_gradient_type(std::size_t axes) {
   return [axes](const TypeContext& c) { return type_of_input_gradient(c, axes); };

@@ -73,8 +73,8 @@ std::vector<ConvolutionCase> volume_cases() {
   };
 }
 
-Sample sample(const ConvolutionCase& test_case, const Ints& a, const Ints& b,
-              const char* extra_attribute = nullptr, const Ints& sizes = {}) {
+Sample conv_cases_sample(const ConvolutionCase& test_case, const Ints& a, const Ints& b,
+                         const char* extra_attribute = nullptr, const Ints& sizes = {}) {
   Sample s;
   s.operands = {type_of(a), type_of(b)};
   s.attributes = test_case.attributes();
@@ -106,7 +106,7 @@ std::vector<ConvolutionCase> convolution_cases(std::size_t axes) {
 std::vector<Sample> convolution_samples(std::size_t axes) {
   std::vector<Sample> samples;
   for (const ConvolutionCase& test_case : convolution_cases(axes)) {
-    samples.push_back(sample(test_case, test_case.x, test_case.weight));
+    samples.push_back(conv_cases_sample(test_case, test_case.x, test_case.weight));
   }
   return samples;
 }
@@ -114,8 +114,8 @@ std::vector<Sample> convolution_samples(std::size_t axes) {
 std::vector<Sample> input_gradient_samples(std::size_t axes) {
   std::vector<Sample> samples;
   for (const ConvolutionCase& test_case : convolution_cases(axes)) {
-    samples.push_back(
-        sample(test_case, test_case.y(), test_case.weight, "size", spatial_sizes(test_case.x)));
+    samples.push_back(conv_cases_sample(test_case, test_case.y(), test_case.weight, "size",
+                                        spatial_sizes(test_case.x)));
   }
   return samples;
 }
@@ -123,8 +123,8 @@ std::vector<Sample> input_gradient_samples(std::size_t axes) {
 std::vector<Sample> weight_gradient_samples(std::size_t axes) {
   std::vector<Sample> samples;
   for (const ConvolutionCase& test_case : convolution_cases(axes)) {
-    samples.push_back(
-        sample(test_case, test_case.x, test_case.y(), "kernel", spatial_sizes(test_case.weight)));
+    samples.push_back(conv_cases_sample(test_case, test_case.x, test_case.y(), "kernel",
+                                        spatial_sizes(test_case.weight)));
   }
   return samples;
 }

@@ -4,7 +4,7 @@
 namespace trireme::ops {
 namespace {
 
-void reference(const Reference& r) {
+void ctc_reference(const Reference& r) {
   const bool zero_infinity = get_attribute<bool>(r.op.attributes, "zero_infinity");
   std::vector<double>& loss = r.results[0]->data;
   const std::vector<double> totals = ctc_totals(r);
@@ -13,7 +13,7 @@ void reference(const Reference& r) {
   }
 }
 
-void gradient(GradientContext& c) {
+void ctc_gradient_rule(GradientContext& c) {
   if (!c.needs_gradient(0)) return;
   const Value x = c.operand(0);
   const std::int64_t blank = get_attribute<std::int64_t>(c.op().attributes, "blank");
@@ -46,8 +46,8 @@ Op ctc() {
   op.flops = no_flops();
   op.type = [](const TypeContext& c) { return std::vector<Type>{ctc_type(c)}; };
   op.library_kernel = "ctc";
-  op.reference = reference;
-  op.gradient = gradient;
+  op.reference = ctc_reference;
+  op.gradient = ctc_gradient_rule;
   op.torch_reference = "formulas.ctc(*x, blank, zero_infinity)";
   op.samples = ctc_samples();
   for (Sample& sample : op.samples) sample.attributes.push_back({"zero_infinity", true});

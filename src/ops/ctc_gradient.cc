@@ -4,7 +4,7 @@
 namespace trireme::ops {
 namespace {
 
-void reference(const Reference& r) {
+void ctc_gradient_reference(const Reference& r) {
   const auto classes = static_cast<std::size_t>(r.operands[0]->shape[1]);
   const std::vector<double> totals = ctc_totals(r);
   for_each_ctc_alignment(r, [&](std::size_t i, const std::vector<std::size_t>& alignment,
@@ -35,7 +35,7 @@ Op ctc_gradient() {
     return std::vector<Type>{c.operands[0]};
   };
   op.library_kernel = "ctc_gradient";
-  op.reference = reference;
+  op.reference = ctc_gradient_reference;
   op.torch_reference = "formulas.ctc_gradient(*x, blank)";
   op.samples = ctc_samples();
   return op;

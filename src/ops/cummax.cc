@@ -4,7 +4,7 @@
 namespace trireme::ops {
 namespace {
 
-void reference(const Reference& r) {
+void cummax_reference(const Reference& r) {
   const RefTensor& x = *r.operands[0];
   const std::size_t axis = axis_of(r.op.attributes, static_cast<int>(x.shape.size()));
   for_each_index(x.shape, [&](const Index& index) {
@@ -33,7 +33,7 @@ Op cummax() {
   op.row_wise = along_other_axes;
   op.mixed_axes = axes_of_attributes;
   op.library_kernel = "cummax";
-  op.reference = reference;
+  op.reference = cummax_reference;
   op.gradient = order_gradient;
   op.torch_reference = "torch.cummax(x[0], dim=axis)";
   op.samples = order_samples({});

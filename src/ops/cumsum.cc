@@ -4,7 +4,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> cumsum_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   require(is(x.dtype, Numbers::numeric), "cumsum needs a numeric dtype, not " + c.operand_texts[0],
           "cast it first");
@@ -12,7 +12,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {x};
 }
 
-void reference(const Reference& r) {
+void cumsum_reference(const Reference& r) {
   const RefTensor& x = *r.operands[0];
   const std::size_t axis = axis_of(r.op.attributes, static_cast<int>(x.shape.size()));
   const bool exclusive = get_attribute<bool>(r.op.attributes, "exclusive");
@@ -27,8 +27,8 @@ void reference(const Reference& r) {
   });
 }
 
-Sample sample(std::vector<std::int64_t> shape, std::int64_t axis, bool exclusive, bool reverse,
-              DType dtype = DType::f32) {
+Sample cumsum_sample(std::vector<std::int64_t> shape, std::int64_t axis, bool exclusive,
+                     bool reverse, DType dtype = DType::f32) {
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   s.attributes = {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}};
@@ -48,11 +48,11 @@ Op cumsum() {
       "Floats are summed in f64; integers wrap.";
   op.traits = Trait::library | Trait::counts;
   op.flops = flop_per_element_of(0);
-  op.type = type;
+  op.type = cumsum_type;
   op.row_wise = along_other_axes;
   op.mixed_axes = axes_of_attributes;
   op.library_kernel = "cumsum";
-  op.reference = reference;
+  op.reference = cumsum_reference;
   op.gradient = [](GradientContext& c) {
     const Attributes& a = c.op().attributes;
     c.accumulate(0, cumsum(c.gradient(), {.axis = get_attribute<std::int64_t>(a, "axis"),
@@ -62,16 +62,16 @@ Op cumsum() {
   op.torch_reference =
       "(lambda turn: turn((lambda a: torch.cumsum(a, axis) - (a if exclusive else 0))(turn(x[0]))))"
       "(lambda a: torch.flip(a, [axis]) if reverse else a)";
-  op.samples = {sample({5, 37}, -1, false, false),
-                sample({5, 37}, 0, true, false),
-                sample({3, 4, 5}, 1, false, true),
-                sample({3, 4, 5}, -3, true, true),
-                sample({1}, 0, true, false),
-                sample({0, 3}, 1, false, false),
-                sample({3, 0}, 1, true, true),
-                sample({4, 9}, 0, false, true, DType::i64),
-                sample({19}, 0, true, false, DType::i32),
-                sample({9}, 0, false, false, DType::u8)};
+  op.samples = {cumsum_sample({5, 37}, -1, false, false),
+                cumsum_sample({5, 37}, 0, true, false),
+                cumsum_sample({3, 4, 5}, 1, false, true),
+                cumsum_sample({3, 4, 5}, -3, true, true),
+                cumsum_sample({1}, 0, true, false),
+                cumsum_sample({0, 3}, 1, false, false),
+                cumsum_sample({3, 0}, 1, true, true),
+                cumsum_sample({4, 9}, 0, false, true, DType::i64),
+                cumsum_sample({19}, 0, true, false, DType::i32),
+                cumsum_sample({9}, 0, false, false, DType::u8)};
   return op;
 }
 

@@ -7,14 +7,14 @@ std::vector<int> axes_of(const Attributes& attributes, int rank) {
   return checked_axes(get_attribute<std::vector<std::int64_t>>(attributes, "axes"), rank);
 }
 
-std::vector<Type> type(const TypeContext& context) {
+std::vector<Type> dim_size_type(const TypeContext& context) {
   axes_of(context.attributes, context.operands[0].rank());
   const DType dtype = get_attribute<DType>(context.attributes, "dtype");
   require(is(dtype, Numbers::numeric), "dtype must be numeric");
   return {Type{dtype, {}, ""}};
 }
 
-ExprId lower(Lowering& l) {
+ExprId lower_dim_size(Lowering& l) {
   const Type& x = l.op().operands[0]->type;
   Dim count = 1;
   for (int axis : axes_of(l.op().attributes, x.rank())) {
@@ -23,7 +23,7 @@ ExprId lower(Lowering& l) {
   return l.k().cast(l.dim(count), l.op().result()->type.dtype);
 }
 
-void reference(const Reference& r) {
+void dim_size_reference(const Reference& r) {
   const RefTensor& x = *r.operands[0];
   double count = 1;
   for (int axis : axes_of(r.op.attributes, static_cast<int>(x.shape.size()))) {
@@ -32,7 +32,7 @@ void reference(const Reference& r) {
   r.results[0]->data[0] = count;
 }
 
-std::vector<Sample> samples() {
+std::vector<Sample> dim_size_samples() {
   std::vector<Sample> samples;
   const auto add = [&](std::vector<std::int64_t> shape, std::vector<std::int64_t> axes, DType to) {
     Sample sample;
@@ -57,12 +57,12 @@ Op dim_size() {
       "It makes a size that is known only at run time, such as the batch size, available as a "
       "value.";
   op.traits = Trait::generator | Trait::cheap | Trait::not_differentiable | Trait::shape_only;
-  op.type = type;
-  op.lower = lower;
-  op.reference = reference;
+  op.type = dim_size_type;
+  op.lower = lower_dim_size;
+  op.reference = dim_size_reference;
   op.torch_reference =
       "torch.tensor(math.prod(x[0].shape[a] for a in (axes or range(x[0].dim()))), dtype=dtype)";
-  op.samples = samples();
+  op.samples = dim_size_samples();
   return op;
 }
 

@@ -35,7 +35,7 @@ Type to_conv2d_order(Type type, bool image) {
   return type;
 }
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> direct_conv2d_type(const TypeContext& c) {
   const std::vector<Type> operands = {to_conv2d_order(c.operands[0], true),
                                       to_conv2d_order(c.operands[1], false)};
   std::vector<Type> results =
@@ -44,7 +44,7 @@ std::vector<Type> type(const TypeContext& c) {
   return results;
 }
 
-void reference(const Reference& r) {
+void direct_conv2d_reference(const Reference& r) {
   const Shape weight = weight_first(r.op.operands[1]->type.shape);
   const Convolution convolution = convolution_of(r.op.attributes, weight, 2);
   RefTensor& y = *r.results[0];
@@ -56,7 +56,7 @@ void reference(const Reference& r) {
                    });
 }
 
-void gradient(GradientContext& c) {
+void direct_conv2d_gradient_rule(GradientContext& c) {
   const ConvolutionFamily family(c.op().attributes, 2);
   const Value x = c.operand(0), weight = c.operand(1);
   const Value dy = transpose(c.gradient(), {.permutation = kImageFirst});
@@ -113,10 +113,10 @@ Op direct_conv2d() {
       "It always becomes a generated kernel, fused with the elementwise ops that follow it.\n"
       "The compiler replaces conv2d with it where that is faster.";
   op.traits = Trait::contraction | Trait::internal;
-  op.type = type;
+  op.type = direct_conv2d_type;
   op.contraction = contraction;
-  op.reference = reference;
-  op.gradient = gradient;
+  op.reference = direct_conv2d_reference;
+  op.gradient = direct_conv2d_gradient_rule;
   op.torch_reference =
       "torch.nn.functional.conv2d(torch.nn.functional.pad(x[0].permute(0, 3, 1, 2), "
       "padding[2:] + padding[:2]), x[1].permute(3, 2, 0, 1), stride=stride, dilation=dilation, "

@@ -3,7 +3,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> direct_matmul_type(const TypeContext& c) {
   const Type& a = c.operands[0];
   const Type& b = c.operands[1];
   const std::string pair = c.operand_texts[0] + ", " + c.operand_texts[1];
@@ -25,7 +25,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {result};
 }
 
-void reference(const Reference& r) {
+void direct_matmul_reference(const Reference& r) {
   const RefTensor& a = *r.operands[0];
   const RefTensor& b = *r.operands[1];
   for_each_index(r.results[0]->shape, [&](const Index& index) {
@@ -46,7 +46,7 @@ Value flattened(const Value& x) {
   return reshape(x, {.shape = {product(rows), x.dim(-1)}});
 }
 
-void gradient(GradientContext& c) {
+void direct_matmul_gradient_rule(GradientContext& c) {
   const Value a = c.operand(0), b = c.operand(1), dy = c.gradient();
   if (c.needs_gradient(0)) c.accumulate(0, matmul(dy, b, {.transpose_b = true}));
   if (!c.needs_gradient(1)) return;
@@ -55,7 +55,8 @@ void gradient(GradientContext& c) {
                       : matmul(flattened(a), flattened(dy), {.transpose_a = true}));
 }
 
-Sample sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, DType dtype = DType::f32) {
+Sample direct_matmul_sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b,
+                            DType dtype = DType::f32) {
   Sample s;
   s.operands = {type_of(std::move(a), dtype), type_of(std::move(b), dtype)};
   return s;
@@ -72,16 +73,18 @@ Op direct_matmul() {
       "It always becomes a generated kernel, fused with the elementwise ops that follow it.\n"
       "The compiler replaces matmul with it where that is faster.";
   op.traits = Trait::contraction | Trait::internal;
-  op.type = type;
+  op.type = direct_matmul_type;
   op.contraction = [](const ir::Op&) { return Contraction{}; };
-  op.reference = reference;
-  op.gradient = gradient;
+  op.reference = direct_matmul_reference;
+  op.gradient = direct_matmul_gradient_rule;
   op.torch_reference = "torch.matmul(x[0], x[1])";
   op.samples = {
-      sample({5, 7}, {7, 3}),      sample({2, 5, 7}, {2, 7, 3}),  sample({2, 3, 5, 7}, {7, 4}),
-      sample({1, 1}, {1, 1}),      sample({0, 7}, {7, 3}),        sample({4, 0}, {0, 3}),
-      sample({0, 5, 7}, {7, 3}),   sample({64, 40}, {40, 33}),    sample({1, 20}, {20, 300}),
-      sample({29, 17}, {17, 128}), sample({3, 25, 9}, {3, 9, 40})};
+      direct_matmul_sample({5, 7}, {7, 3}),        direct_matmul_sample({2, 5, 7}, {2, 7, 3}),
+      direct_matmul_sample({2, 3, 5, 7}, {7, 4}),  direct_matmul_sample({1, 1}, {1, 1}),
+      direct_matmul_sample({0, 7}, {7, 3}),        direct_matmul_sample({4, 0}, {0, 3}),
+      direct_matmul_sample({0, 5, 7}, {7, 3}),     direct_matmul_sample({64, 40}, {40, 33}),
+      direct_matmul_sample({1, 20}, {20, 300}),    direct_matmul_sample({29, 17}, {17, 128}),
+      direct_matmul_sample({3, 25, 9}, {3, 9, 40})};
   return op;
 }
 

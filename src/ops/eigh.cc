@@ -8,7 +8,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> eigh_type(const TypeContext& c) {
   require_matrices("eigh", c, 0, true);
   const Type& x = c.operands[0];
   return {Type{x.dtype, Shape(x.shape.begin(), x.shape.end() - 1), ""}, Type{x.dtype, x.shape, ""}};
@@ -59,7 +59,7 @@ bool rotate(const std::vector<Matrix>& operands, const std::vector<Matrix>& resu
 }
 
 // dx = V (diag(dw) + F * (V^T dV)) V^T with F[i, j] = 1 / (w[j] - w[i]), and 0 for equal w.
-void gradient(GradientContext& c) {
+void eigh_gradient_rule(GradientContext& c) {
   const Value w = as_rows(c.result(0)), v = c.result(1);
   Value inner = v * as_rows(c.gradient(0));
   if (c.has_gradient(1)) {
@@ -71,7 +71,7 @@ void gradient(GradientContext& c) {
   c.accumulate(0, symmetric_part(matmul(inner, v, {.transpose_b = true})));
 }
 
-Sample sample(std::vector<std::int64_t> shape, DType dtype = DType::f32) {
+Sample eigh_sample(std::vector<std::int64_t> shape, DType dtype = DType::f32) {
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   s.tolerance = 1e-3;  // eigenvalues of random matrices can be close to each other
@@ -92,7 +92,7 @@ Op eigh() {
       "If an element is not finite, the results are NaN.\n"
       "Vectors of equal values have no gradient of their own: that between them is 0.";
   op.traits = bits(Trait::library);
-  op.type = type;
+  op.type = eigh_type;
   op.row_wise = matrices_row_wise;
   op.mixed_axes = matrix_axes;
   op.flops = [](const ir::Op& o) {  // about: for values and vectors
@@ -101,12 +101,12 @@ Op eigh() {
   };
   op.library_kernel = "eigh";
   op.reference = matrix_reference("", rotate, {1, 2});
-  op.gradient = gradient;
+  op.gradient = eigh_gradient_rule;
   op.torch_reference =
       "(lambda w, v: (w, v * torch.take_along_dim(v, v.abs().argmax(-2, keepdim=True), "
       "-2).sign()))(*torch.linalg.eigh((x[0] + x[0].mT) / 2))";
-  op.samples = {sample({4, 4}), sample({3, 3, 3}), sample({2, 2, 3, 3}),
-                sample({1, 1}), sample({0, 3, 3}), sample({5, 5}, DType::f64)};
+  op.samples = {eigh_sample({4, 4}), eigh_sample({3, 3, 3}), eigh_sample({2, 2, 3, 3}),
+                eigh_sample({1, 1}), eigh_sample({0, 3, 3}), eigh_sample({5, 5}, DType::f64)};
   return op;
 }
 

@@ -3,7 +3,7 @@
 namespace trireme::ops {
 namespace {
 
-ExprId lower(Builder& k, Args x) {
+ExprId lower_floor_mod(Builder& k, Args x) {
   const ExprId rest = k.rem(x[0], x[1]);
   const ExprId zero = number(k, rest, 0);
   const ExprId differs =
@@ -17,7 +17,7 @@ double floored_remainder(double a, double b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-void reference(const Reference& r) {
+void floor_mod_reference(const Reference& r) {
   const bool integer = is_integer(r.op.result()->type.dtype);
   for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
     const double a = r.operands[0]->data[i], b = r.operands[1]->data[i];
@@ -26,7 +26,7 @@ void reference(const Reference& r) {
 }
 
 // Divisors of both signs. They are never near zero, except that integers may be zero.
-std::vector<Sample> samples() {
+std::vector<Sample> floor_mod_samples() {
   std::vector<Sample> samples;
   for (const auto& [low, high] : {std::pair{0.75, 2.0}, std::pair{-2.0, -0.75}}) {
     for (Sample sample : elementwise_samples(2)) {
@@ -56,8 +56,8 @@ Op floor_mod() {
       "a and b have one numeric dtype and are broadcast to one shape.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::numeric);
-  op.lower = pointwise(lower);
-  op.reference = reference;
+  op.lower = pointwise(lower_floor_mod);
+  op.reference = floor_mod_reference;
   op.gradient = [](GradientContext& c) {
     if (c.needs_gradient(0)) c.accumulate(0, c.gradient());
     if (!c.needs_gradient(1)) return;
@@ -68,7 +68,7 @@ Op floor_mod() {
   op.torch_reference =
       "torch.remainder(x[0], x[1]) if x[0].is_floating_point() else "
       "torch.where(x[1] == 0, 0 * x[0], torch.remainder(x[0], x[1] + (x[1] == 0)))";
-  op.samples = samples();
+  op.samples = floor_mod_samples();
   return op;
 }
 

@@ -6,7 +6,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> gather_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Type& indices = c.operands[1];
   require(x.rank() > 0, "gather needs an axis, but " + c.operand_texts[0] + " is a scalar");
@@ -35,7 +35,7 @@ bool row_wise(const ir::Op& op, const std::vector<bool>& rows) {
   return is_first_axis(op) ? !rows[0] && rows[1] : rows[0] && !rows[1];
 }
 
-ExprId lower(Lowering& l) {
+ExprId lower_gather(Lowering& l) {
   Builder& k = l.k();
   const Type& x = l.op().operands[0]->type;
   const auto indices_rank = static_cast<std::size_t>(l.op().operands[1]->type.rank());
@@ -53,7 +53,7 @@ ExprId lower(Lowering& l) {
   return l.load(0, source, guard);
 }
 
-void reference(const Reference& r) {
+void gather_reference(const Reference& r) {
   const RefTensor& x = *r.operands[0];
   const RefTensor& indices = *r.operands[1];
   const std::size_t axis = axis_of(r.op.attributes, static_cast<int>(x.shape.size()));
@@ -82,7 +82,7 @@ Value rows_of_gradient(const Value& indices, const Value& x, std::int64_t axis) 
 
 // scatter_add works on rows of axis 0, so the axes of the indices move to the front before it, and
 // the rows move back after it.
-void gradient(GradientContext& c) {
+void gather_gradient_rule(GradientContext& c) {
   if (!c.needs_gradient(0)) return;
   const Value x = c.operand(0);
   const Value indices = c.operand(1);
@@ -110,8 +110,8 @@ void gradient(GradientContext& c) {
   c.accumulate(0, dx);
 }
 
-Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices, std::int64_t axis,
-              DType dtype = DType::i64) {
+Sample gather_sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices,
+                     std::int64_t axis, DType dtype = DType::i64) {
   Sample s;
   const auto place = static_cast<std::size_t>(checked_axis(axis, static_cast<int>(shape.size())));
   const auto rows = static_cast<double>(shape[place]);
@@ -136,22 +136,22 @@ Op gather() {
       "rows.\n"
       "Its cost then depends on the number of gathered rows, not on the size of x.";
   op.traits = bits(Trait::view);
-  op.type = type;
+  op.type = gather_type;
   op.row_wise = row_wise;
   op.expands_sequences = [](const ir::Op& o) {
     const ir::Op* index = o.operands[1]->producer;
     return is_first_axis(o) && index != nullptr && index->name() == "segment_ids";
   };
-  op.lower = lower;
-  op.reference = reference;
-  op.gradient = gradient;
+  op.lower = lower_gather;
+  op.reference = gather_reference;
+  op.gradient = gather_gradient_rule;
   op.torch_reference =
       "torch.index_select(x[0], axis, x[1].reshape(-1).long()).reshape("
       "x[0].shape[:axis % x[0].dim()] + x[1].shape + x[0].shape[axis % x[0].dim() + 1:])";
-  op.samples = {sample({5, 37}, {9}, 0),    sample({5, 7}, {2, 3}, 1),
-                sample({4, 3, 5}, {6}, -2), sample({6}, {}, 0),
-                sample({3, 4}, {0}, 0),     sample({7, 2}, {4}, 0, DType::i32)};
-  op.samples.push_back(sample({7, 3}, {2, 5}, 0));
+  op.samples = {gather_sample({5, 37}, {9}, 0),    gather_sample({5, 7}, {2, 3}, 1),
+                gather_sample({4, 3, 5}, {6}, -2), gather_sample({6}, {}, 0),
+                gather_sample({3, 4}, {0}, 0),     gather_sample({7, 2}, {4}, 0, DType::i32)};
+  op.samples.push_back(gather_sample({7, 3}, {2, 5}, 0));
   set_attribute(op.samples.back().attributes, "sparse_gradient", true);
   return op;
 }

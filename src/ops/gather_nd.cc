@@ -10,7 +10,7 @@ std::size_t tuple_size(const Type& indices) {
   return static_cast<std::size_t>(indices.shape.back().constant());
 }
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> gather_nd_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Type& indices = c.operands[1];
   require(is_integer(indices.dtype), "gather_nd needs integer indices, not " + c.operand_texts[1],
@@ -30,7 +30,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {result};
 }
 
-ExprId lower(Lowering& l) {
+ExprId lower_gather_nd(Lowering& l) {
   Builder& k = l.k();
   const Type& x = l.op().operands[0]->type;
   const Type& indices = l.op().operands[1]->type;
@@ -54,7 +54,7 @@ ExprId lower(Lowering& l) {
   return l.load(0, source, guard);
 }
 
-void reference(const Reference& r) {
+void gather_nd_reference(const Reference& r) {
   const RefTensor& x = *r.operands[0];
   const RefTensor& indices = *r.operands[1];
   const auto front = static_cast<std::ptrdiff_t>(indices.shape.size()) - 1;
@@ -72,7 +72,7 @@ void reference(const Reference& r) {
 }
 
 // Clamps the indices, as reading them does.
-void gradient(GradientContext& c) {
+void gather_nd_gradient_rule(GradientContext& c) {
   if (!c.needs_gradient(0)) return;
   const Value x = c.operand(0);
   const Value indices = cast(c.operand(1), {.dtype = DType::i64});
@@ -94,8 +94,8 @@ void gradient(GradientContext& c) {
   c.accumulate(0, scatter_add_nd(clamped, c.gradient(), {.shape = x.shape()}));
 }
 
-Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices, double low,
-              double high, DType dtype = DType::i64) {
+Sample gather_nd_sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices,
+                        double low, double high, DType dtype = DType::i64) {
   Sample s;
   s.operands = {type_of(std::move(shape)), type_of(std::move(indices), dtype)};
   s.ranges = {{-2, 2}, {low, high}};
@@ -113,21 +113,21 @@ Op gather_nd() {
       "The result has the other axes of `indices`, followed by the other axes of x.\n"
       "Indices out of range read the first or the last position, as in gather.";
   op.traits = bits(Trait::view);
-  op.type = type;
-  op.lower = lower;
-  op.reference = reference;
-  op.gradient = gradient;
+  op.type = gather_nd_type;
+  op.lower = lower_gather_nd;
+  op.reference = gather_nd_reference;
+  op.gradient = gather_nd_gradient_rule;
   op.torch_reference =
       "(lambda i: x[0][tuple(i[..., j].clamp(0, x[0].shape[j] - 1) for j in range(i.shape[-1]))] "
       "if i.shape[-1] else x[0].expand(i.shape[:-1] + x[0].shape))(x[1].long())";
-  op.samples = {sample({5, 7, 3}, {9, 2}, 0, 5),
-                sample({5, 7}, {2, 3, 1}, 0, 5),
-                sample({4, 3, 5}, {6, 3}, 0, 3),
-                sample({6, 5}, {2}, 0, 5),
-                sample({3, 4}, {2, 0}, 0, 1),
-                sample({3, 4}, {0, 2}, 0, 3),
-                sample({7, 2}, {4, 2}, 0, 2, DType::i32),
-                sample({3, 5}, {8, 2}, -2, 7)};
+  op.samples = {gather_nd_sample({5, 7, 3}, {9, 2}, 0, 5),
+                gather_nd_sample({5, 7}, {2, 3, 1}, 0, 5),
+                gather_nd_sample({4, 3, 5}, {6, 3}, 0, 3),
+                gather_nd_sample({6, 5}, {2}, 0, 5),
+                gather_nd_sample({3, 4}, {2, 0}, 0, 1),
+                gather_nd_sample({3, 4}, {0, 2}, 0, 3),
+                gather_nd_sample({7, 2}, {4, 2}, 0, 2, DType::i32),
+                gather_nd_sample({3, 5}, {8, 2}, -2, 7)};
   return op;
 }
 

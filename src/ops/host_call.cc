@@ -5,19 +5,19 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> host_call_type(const TypeContext& c) {
   return {{get_attribute<DType>(c.attributes, "dtype"), get_attribute<Shape>(c.attributes, "shape"),
            ""}};
 }
 
 // The function is not available here. Without a name there is no function.
-void reference(const Reference& r) {
+void host_call_reference(const Reference& r) {
   if (!get_attribute<std::string>(r.op.attributes, "name").empty()) {
     fail_usage("host_call: functions of the host run only in a Session");
   }
 }
 
-Sample sample(std::vector<ir::Type> operands, DType dtype, Shape shape) {
+Sample host_call_sample(std::vector<ir::Type> operands, DType dtype, Shape shape) {
   Sample s;
   s.operands = std::move(operands);
   s.attributes = {{"name", std::string()}, {"dtype", dtype}, {"shape", std::move(shape)}};
@@ -42,13 +42,13 @@ Op host_call() {
       "If `name` is empty, the result is zeros.";
   op.traits = Trait::library | Trait::not_differentiable | Trait::random;
   op.flops = no_flops();
-  op.type = type;
+  op.type = host_call_type;
   op.library_kernel = "host_call";
-  op.reference = reference;
+  op.reference = host_call_reference;
   op.no_torch_reason = "the result depends on the host function";
-  op.samples = {sample({type_of({3, 4})}, DType::f32, {2}),
-                sample({type_of({5}), type_of({2}, DType::i64)}, DType::i64, {}),
-                sample({type_of({0, 3})}, DType::f64, {0, 3})};
+  op.samples = {host_call_sample({type_of({3, 4})}, DType::f32, {2}),
+                host_call_sample({type_of({5}), type_of({2}, DType::i64)}, DType::i64, {}),
+                host_call_sample({type_of({0, 3})}, DType::f64, {0, 3})};
   return op;
 }
 

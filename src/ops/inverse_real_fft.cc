@@ -3,7 +3,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> inverse_real_fft_type(const TypeContext& c) {
   const std::int64_t numbers = require_complex_line("inverse_real_fft", c);
   const auto size = get_attribute<std::int64_t>(c.attributes, "size");
   require(size >= 1 && size / 2 + 1 == numbers,
@@ -15,7 +15,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {Type{c.operands[0].dtype, shape, ""}};
 }
 
-void reference(const Reference& r) {
+void inverse_real_fft_reference(const Reference& r) {
   const RefTensor& x = *r.operands[0];
   const auto n = static_cast<std::size_t>(r.results[0]->shape.back());
   const std::size_t half = n / 2 + 1;
@@ -34,7 +34,8 @@ void reference(const Reference& r) {
   }
 }
 
-Sample sample(std::vector<std::int64_t> shape, std::int64_t size, DType dtype = DType::f32) {
+Sample inverse_real_fft_sample(std::vector<std::int64_t> shape, std::int64_t size,
+                               DType dtype = DType::f32) {
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   s.attributes = {{"size", size}};
@@ -54,7 +55,7 @@ Op inverse_real_fft() {
       "If an element of a line is not finite, the line becomes NaN.\n"
       "irfft() has an axis and a scale.";
   op.traits = bits(Trait::library);
-  op.type = type;
+  op.type = inverse_real_fft_type;
   op.row_wise = lines_row_wise(2);
   op.mixed_axes = line_axes(2);
   op.flops = [](const ir::Op& o) {
@@ -62,7 +63,7 @@ Op inverse_real_fft() {
     return fft_flops(shape, shape.back().constant());
   };
   op.library_kernel = "inverse_real_fft";
-  op.reference = reference;
+  op.reference = inverse_real_fft_reference;
   op.gradient_ignores_operands = true;
   op.gradient = [](GradientContext& c) {
     const Value g = c.gradient();
@@ -71,11 +72,16 @@ Op inverse_real_fft() {
   };
   op.torch_reference =
       "torch.fft.irfft(torch.view_as_complex(x[0].contiguous()), size, norm='forward')";
-  op.samples = {sample({5, 2}, 8),       sample({3, 7, 2}, 12),
-                sample({2, 2, 4, 2}, 7), sample({1, 2}, 1),
-                sample({2, 2}, 2),       sample({2, 2}, 3),
-                sample({2, 27, 2}, 53),  sample({60, 2}, 118),
-                sample({0, 3, 2}, 4),    sample({3, 16, 2}, 30, DType::f64)};
+  op.samples = {inverse_real_fft_sample({5, 2}, 8),
+                inverse_real_fft_sample({3, 7, 2}, 12),
+                inverse_real_fft_sample({2, 2, 4, 2}, 7),
+                inverse_real_fft_sample({1, 2}, 1),
+                inverse_real_fft_sample({2, 2}, 2),
+                inverse_real_fft_sample({2, 2}, 3),
+                inverse_real_fft_sample({2, 27, 2}, 53),
+                inverse_real_fft_sample({60, 2}, 118),
+                inverse_real_fft_sample({0, 3, 2}, 4),
+                inverse_real_fft_sample({3, 16, 2}, 30, DType::f64)};
   return op;
 }
 

@@ -3,13 +3,13 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& context) {
+std::vector<Type> iota_type(const TypeContext& context) {
   std::vector<Type> types = type_of_attributes(Numbers::numeric)(context);
   axis_of(context.attributes, types[0].rank());
   return types;
 }
 
-void reference(const Reference& r) {
+void iota_reference(const Reference& r) {
   RefTensor& result = *r.results[0];
   const std::size_t axis = axis_of(r.op.attributes, r.op.result()->type.rank());
   std::int64_t inner = 1;
@@ -20,7 +20,7 @@ void reference(const Reference& r) {
   }
 }
 
-std::vector<Sample> samples() {
+std::vector<Sample> iota_samples() {
   std::vector<Sample> samples;
   const auto add = [&](Shape shape, std::int64_t axis, DType dtype) {
     Sample sample;
@@ -42,7 +42,7 @@ Op iota() {
       "Each element is its own index along `axis`: 0, 1, 2 ...\n"
       "`dtype` is numeric.";
   op.traits = Trait::generator | Trait::cheap | Trait::counts;
-  op.type = type;
+  op.type = iota_type;
   op.row_wise = [](const ir::Op& o, const std::vector<bool>&) {
     return axis_of(o.attributes, o.result()->type.rank()) > 0;
   };
@@ -50,11 +50,11 @@ Op iota() {
     const ExprId index = l.index()[axis_of(l.op().attributes, l.op().result()->type.rank())];
     return l.k().cast(index, l.op().result()->type.dtype);
   };
-  op.reference = reference;
+  op.reference = iota_reference;
   op.torch_reference =
       "torch.arange(shape[axis], dtype=dtype)"
       ".reshape([-1 if i == axis % len(shape) else 1 for i in range(len(shape))]).expand(shape)";
-  op.samples = samples();
+  op.samples = iota_samples();
   return op;
 }
 

@@ -7,7 +7,7 @@ struct Flags {
   bool a, b;
 };
 
-Flags transposed(const Attributes& attributes) {
+Flags transpose_flags(const Attributes& attributes) {
   return {get_attribute<bool>(attributes, "transpose_a"),
           get_attribute<bool>(attributes, "transpose_b")};
 }
@@ -23,10 +23,10 @@ std::string pair_message(const TypeContext& c, const std::string& mistake) {
   return mistake + ": " + c.operand_texts[0] + ", " + c.operand_texts[1];
 }
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> matmul_type(const TypeContext& c) {
   const Type& a = c.operands[0];
   const Type& b = c.operands[1];
-  const Flags flags = transposed(c.attributes);
+  const Flags flags = transpose_flags(c.attributes);
   require(
       is_arithmetic_float(a.dtype) && a.dtype == b.dtype,
       [&] { return pair_message(c, "both matrices must have one dtype, f32 or f64"); },
@@ -58,11 +58,11 @@ std::vector<Type> type(const TypeContext& c) {
 
 // The axis of a that is summed.
 int summed_axis(const ir::Op& op) {
-  return op.operands[0]->type.rank() - (transposed(op.attributes).a ? 2 : 1);
+  return op.operands[0]->type.rank() - (transpose_flags(op.attributes).a ? 2 : 1);
 }
 
-void reference(const Reference& r) {
-  const Flags flags = transposed(r.op.attributes);
+void matmul_reference(const Reference& r) {
+  const Flags flags = transpose_flags(r.op.attributes);
   const RefTensor& a = *r.operands[0];
   const RefTensor& b = *r.operands[1];
   const std::int64_t inner = a.shape[a.shape.size() - (flags.a ? 2 : 1)];
@@ -114,8 +114,8 @@ void shared_gradient(GradientContext& c, Flags flags) {
                           : matmul(rows, dy_rows, {.transpose_a = true}));
 }
 
-void gradient(GradientContext& c) {
-  const Flags flags = transposed(c.op().attributes);
+void matmul_gradient_rule(GradientContext& c) {
+  const Flags flags = transpose_flags(c.op().attributes);
   const Value a = c.operand(0), b = c.operand(1), dy = c.gradient();
   if (a.rank() != b.rank()) return shared_gradient(c, flags);
   if (c.needs_gradient(0)) {
@@ -128,8 +128,8 @@ void gradient(GradientContext& c) {
   }
 }
 
-Sample sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, bool transpose_a,
-              bool transpose_b) {
+Sample matmul_sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, bool transpose_a,
+                     bool transpose_b) {
   Sample s;
   s.operands = {type_of(std::move(a)), type_of(std::move(b))};
   s.attributes = {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}};
@@ -147,15 +147,16 @@ Op matmul() {
       "matrices of a.\n"
       "A transposed operand has the shape [..., k, m] or [..., n, k].";
   op.traits = bits(Trait::library);
-  op.type = type;
+  op.type = matmul_type;
   op.row_wise = [](const ir::Op& o, const std::vector<bool>& rows) {
     const bool stacked = o.operands[0]->type.rank() > 2;
     const bool b_stacked = o.operands[1]->type.rank() > 2;
-    return rows[0] && rows[1] == b_stacked && (stacked || !transposed(o.attributes).a);
+    return rows[0] && rows[1] == b_stacked && (stacked || !transpose_flags(o.attributes).a);
   };
   op.row_additive = [](const ir::Op& o, const std::vector<bool>& rows) {
     const bool flat = o.operands[0]->type.rank() == 2 && o.operands[1]->type.rank() == 2;
-    return flat && rows[0] && rows[1] && transposed(o.attributes).a && !transposed(o.attributes).b;
+    return flat && rows[0] && rows[1] && transpose_flags(o.attributes).a &&
+           !transpose_flags(o.attributes).b;
   };
   op.mixed_axes = [](const ir::Op& o) { return std::vector<int>{summed_axis(o)}; };
   op.flops = [](const ir::Op& o) {
@@ -164,21 +165,28 @@ Op matmul() {
   };
   op.library_kernel = "gemm";
   op.takes_epilogue = true;
-  op.reference = reference;
-  op.gradient = gradient;
+  op.reference = matmul_reference;
+  op.gradient = matmul_gradient_rule;
   op.torch_reference =
       "torch.matmul(x[0].transpose(-1, -2) if transpose_a else x[0], "
       "x[1].transpose(-1, -2) if transpose_b else x[1])";
-  op.samples = {
-      sample({5, 7}, {7, 3}, false, false),       sample({7, 5}, {7, 3}, true, false),
-      sample({5, 7}, {3, 7}, false, true),        sample({7, 5}, {3, 7}, true, true),
-      sample({2, 5, 7}, {2, 7, 3}, false, false), sample({2, 7, 5}, {2, 7, 3}, true, false),
-      sample({2, 5, 7}, {2, 3, 7}, false, true),  sample({2, 7, 5}, {2, 3, 7}, true, true),
-      sample({2, 3, 5, 7}, {7, 4}, false, false), sample({2, 3, 7, 5}, {7, 4}, true, false),
-      sample({3, 5, 7}, {4, 7}, false, true),     sample({3, 7, 5}, {4, 7}, true, true),
-      sample({1, 1}, {1, 1}, false, false),       sample({0, 7}, {7, 3}, false, false),
-      sample({4, 0}, {0, 3}, false, false),       sample({0, 5, 7}, {7, 3}, false, false),
-      sample({64, 40}, {40, 33}, false, false)};
+  op.samples = {matmul_sample({5, 7}, {7, 3}, false, false),
+                matmul_sample({7, 5}, {7, 3}, true, false),
+                matmul_sample({5, 7}, {3, 7}, false, true),
+                matmul_sample({7, 5}, {3, 7}, true, true),
+                matmul_sample({2, 5, 7}, {2, 7, 3}, false, false),
+                matmul_sample({2, 7, 5}, {2, 7, 3}, true, false),
+                matmul_sample({2, 5, 7}, {2, 3, 7}, false, true),
+                matmul_sample({2, 7, 5}, {2, 3, 7}, true, true),
+                matmul_sample({2, 3, 5, 7}, {7, 4}, false, false),
+                matmul_sample({2, 3, 7, 5}, {7, 4}, true, false),
+                matmul_sample({3, 5, 7}, {4, 7}, false, true),
+                matmul_sample({3, 7, 5}, {4, 7}, true, true),
+                matmul_sample({1, 1}, {1, 1}, false, false),
+                matmul_sample({0, 7}, {7, 3}, false, false),
+                matmul_sample({4, 0}, {0, 3}, false, false),
+                matmul_sample({0, 5, 7}, {7, 3}, false, false),
+                matmul_sample({64, 40}, {40, 33}, false, false)};
   return op;
 }
 

@@ -4,7 +4,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> max_pool_type(const TypeContext& c) {
   const Type y = pooled_type(c);
   return {y, Type{DType::i32, y.shape}};
 }
@@ -31,7 +31,7 @@ std::vector<Candidate> candidates_of(Lowering& l) {
 // Result 0 is the maximum, which is NaN if any candidate is NaN. Result 1 is the first tap that
 // equals the maximum or is NaN. The last tap is not compared, because one of the taps must be
 // selected.
-ExprId lower(Lowering& l) {
+ExprId lower_max_pool(Lowering& l) {
   Builder& k = l.k();
   const std::vector<Candidate> candidates = candidates_of(l);
   ExprId best = candidates[0].value;
@@ -47,7 +47,7 @@ ExprId lower(Lowering& l) {
   return winner;
 }
 
-void reference(const Reference& r) {
+void max_pool_reference(const Reference& r) {
   RefTensor& y = *r.results[0];
   RefTensor& position = *r.results[1];
   for (double& value : position.data) value = -1;
@@ -62,7 +62,7 @@ void reference(const Reference& r) {
                });
 }
 
-void gradient(GradientContext& c) {
+void max_pool_gradient_rule(GradientContext& c) {
   using Ints = std::vector<std::int64_t>;
   const Attributes& a = c.op().attributes;
   const Value x = c.operand(0);
@@ -89,10 +89,10 @@ Op max_pool() {
       "In a window of height R and width S the position is r * S + s.\n"
       "Of equal elements the first one is selected; NaN counts as larger than every number.";
   op.flops = pooling_flops;
-  op.type = type;
-  op.lower = lower;
-  op.reference = reference;
-  op.gradient = gradient;
+  op.type = max_pool_type;
+  op.lower = lower_max_pool;
+  op.reference = max_pool_reference;
+  op.gradient = max_pool_gradient_rule;
   op.torch_reference =
       "torch.nn.functional.max_pool2d(torch.nn.functional.pad(x[0], padding[2:] + padding[:2], "
       "value=-math.inf), tuple(kernel), tuple(stride))";

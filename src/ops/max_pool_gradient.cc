@@ -5,7 +5,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> max_pool_gradient_type(const TypeContext& c) {
   const Type& position = c.operands[1];
   require(position.dtype == DType::i32 && position.shape == c.operands[0].shape,
           c.operand_texts[1] + " does not hold the positions for " + c.operand_texts[0],
@@ -13,7 +13,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {unpooled_type(c)};
 }
 
-ExprId lower(Lowering& l) {
+ExprId lower_max_pool_gradient(Lowering& l) {
   Builder& k = l.k();
   ExprId total = kernel_ir::kNoExpr;
   for (const Cover& cover : covers_of(l)) {
@@ -27,7 +27,7 @@ ExprId lower(Lowering& l) {
   return total;
 }
 
-void reference(const Reference& r) {
+void max_pool_gradient_reference(const Reference& r) {
   RefTensor& dx = *r.results[0];
   for_each_tap(window_of(r.op.attributes), dx.shape, r.operands[0]->shape,
                [&](const Index& window, std::int64_t tap, const Index& x) {
@@ -49,9 +49,9 @@ Op max_pool_gradient() {
       "Each element of dy is added at the position in its window that `position` holds.";
   op.flops = flop_per_element_of(0);
   op.no_gradient_reason = "max_pool is differentiated only once";
-  op.type = type;
-  op.lower = lower;
-  op.reference = reference;
+  op.type = max_pool_gradient_type;
+  op.lower = lower_max_pool_gradient;
+  op.reference = max_pool_gradient_reference;
   op.torch_reference =
       "torch.zeros(x[0].shape[:2] + (size[0] + padding[0] + padding[1], size[1] + padding[2] + "
       "padding[3]), dtype=x[0].dtype).flatten(2).scatter_add(2, ((torch.arange(x[0].shape[2])"

@@ -3,7 +3,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> packed_matmul_type(const TypeContext& c) {
   const Type& a = c.operands[0];
   const Type& b = c.operands[1];
   const std::string pair = c.operand_texts[0] + ", " + c.operand_texts[1];
@@ -19,7 +19,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {Type{a.dtype, {a.shape[0], b.shape[0] * b.shape[2]}}};
 }
 
-void reference(const Reference& r) {
+void packed_matmul_reference(const Reference& r) {
   const RefTensor& a = *r.operands[0];
   const RefTensor& b = *r.operands[1];
   for_each_index(r.results[0]->shape, [&](const Index& index) {
@@ -32,7 +32,8 @@ void reference(const Reference& r) {
   });
 }
 
-Sample sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, DType dtype = DType::f32) {
+Sample packed_matmul_sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b,
+                            DType dtype = DType::f32) {
   Sample s;
   s.operands = {type_of(std::move(a), dtype), type_of(std::move(b), dtype)};
   return s;
@@ -52,14 +53,18 @@ Op packed_matmul() {
       "It does so after differentiation; the op has no gradient.";
   op.traits = Trait::contraction | Trait::internal;
   op.no_gradient_reason = "the compiler makes it after differentiation";
-  op.type = type;
+  op.type = packed_matmul_type;
   op.contraction = [](const ir::Op&) { return Contraction{}; };
-  op.reference = reference;
+  op.reference = packed_matmul_reference;
   op.torch_reference = "torch.matmul(x[0], x[1].permute(1, 0, 2).reshape(x[1].shape[1], -1))";
-  op.samples = {sample({5, 7}, {3, 7, 4}),     sample({1, 1}, {1, 1, 1}),
-                sample({0, 7}, {2, 7, 16}),    sample({4, 0}, {2, 0, 16}),
-                sample({64, 40}, {1, 40, 32}), sample({70, 20}, {9, 20, 32}),
-                sample({29, 17}, {8, 17, 16}), sample({13, 9}, {5, 9, 32}, DType::f64)};
+  op.samples = {packed_matmul_sample({5, 7}, {3, 7, 4}),
+                packed_matmul_sample({1, 1}, {1, 1, 1}),
+                packed_matmul_sample({0, 7}, {2, 7, 16}),
+                packed_matmul_sample({4, 0}, {2, 0, 16}),
+                packed_matmul_sample({64, 40}, {1, 40, 32}),
+                packed_matmul_sample({70, 20}, {9, 20, 32}),
+                packed_matmul_sample({29, 17}, {8, 17, 16}),
+                packed_matmul_sample({13, 9}, {5, 9, 32}, DType::f64)};
   return op;
 }
 

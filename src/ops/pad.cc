@@ -10,7 +10,7 @@ std::int64_t interior_of(const Attributes& attributes, std::size_t axis) {
   return interior.empty() ? 0 : interior[axis];
 }
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> pad_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const auto rank = static_cast<std::size_t>(x.rank());
   const Shape& low = get_attribute<Shape>(c.attributes, "low");
@@ -39,7 +39,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {result};
 }
 
-ExprId lower(Lowering& l) {
+ExprId lower_pad(Lowering& l) {
   Builder& k = l.k();
   const Attributes& attributes = l.op().attributes;
   const Shape& low = get_attribute<Shape>(attributes, "low");
@@ -65,7 +65,7 @@ ExprId lower(Lowering& l) {
   return filler == 0 ? value : k.select(inside, value, number(k, value, filler));
 }
 
-void reference(const Reference& r) {
+void pad_reference(const Reference& r) {
   const Attributes& attributes = r.op.attributes;
   const Shape& low = get_attribute<Shape>(attributes, "low");
   for (double& y : r.results[0]->data) y = get_attribute<double>(attributes, "value");
@@ -78,7 +78,7 @@ void reference(const Reference& r) {
   });
 }
 
-void gradient(GradientContext& c) {
+void pad_gradient_rule(GradientContext& c) {
   const Attributes& attributes = c.op().attributes;
   SliceAttrs part;
   part.starts = get_attribute<Shape>(attributes, "low");
@@ -90,8 +90,8 @@ void gradient(GradientContext& c) {
   c.accumulate(0, slice(c.gradient(), part));
 }
 
-Sample sample(std::vector<std::int64_t> shape, Shape low, Shape high, Ints interior = {},
-              double value = 0) {
+Sample pad_sample(std::vector<std::int64_t> shape, Shape low, Shape high, Ints interior = {},
+                  double value = 0) {
   Sample s;
   s.operands = {type_of(std::move(shape))};
   s.attributes = {{"high", std::move(high)},
@@ -111,26 +111,26 @@ Op pad() {
       "neighbors.\n"
       "The padding must not be negative.";
   op.traits = bits(Trait::view);
-  op.type = type;
+  op.type = pad_type;
   op.row_wise = [](const ir::Op& o, const std::vector<bool>& rows) {
     return rows[0] && o.result()->type.shape[0] == o.operands[0]->type.shape[0];
   };
-  op.lower = lower;
-  op.reference = reference;
-  op.gradient = gradient;
+  op.lower = lower_pad;
+  op.reference = pad_reference;
+  op.gradient = pad_gradient_rule;
   op.torch_reference =
       "(lambda y: (y.__setitem__(tuple(slice(int(low[i]), int(low[i]) + n + max(n - 1, 0) * g, "
       "g + 1) for i, (n, g) in enumerate(zip(x[0].shape, interior or [0] * x[0].dim()))), x[0]),"
       " y)[1])(torch.full([int(low[i]) + n + max(n - 1, 0) * g + int(high[i]) for i, (n, g) in "
       "enumerate(zip(x[0].shape, interior or [0] * x[0].dim()))], float(value), "
       "dtype=x[0].dtype))";
-  op.samples = {sample({5, 7}, {1, 2}, {0, 3}),
-                sample({4}, {2}, {1}, {}, 1.5),
-                sample({3, 5}, {0, 1}, {2, 0}, {1, 2}),
-                sample({1}, {0}, {4}, {3}),
-                sample({2, 3, 4}, {0, 0, 0}, {0, 0, 0}),
-                sample({0, 3}, {0, 1}, {2, 0}),
-                sample({}, {}, {})};
+  op.samples = {pad_sample({5, 7}, {1, 2}, {0, 3}),
+                pad_sample({4}, {2}, {1}, {}, 1.5),
+                pad_sample({3, 5}, {0, 1}, {2, 0}, {1, 2}),
+                pad_sample({1}, {0}, {4}, {3}),
+                pad_sample({2, 3, 4}, {0, 0, 0}, {0, 0, 0}),
+                pad_sample({0, 3}, {0, 1}, {2, 0}),
+                pad_sample({}, {}, {})};
   return op;
 }
 

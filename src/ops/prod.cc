@@ -6,7 +6,7 @@ namespace {
 // The gradient of each element is the product of the other elements: the product of all, divided by
 // the element. An element that is zero or not finite cannot be divided by. If there is one, its
 // gradient is the product of the others; if there are several, theirs is the product of all.
-void gradient(GradientContext& c) {
+void prod_gradient_rule(GradientContext& c) {
   const Value x = c.operand(0), one = filled_like(x, 1);
   const bool keep = get_attribute<bool>(c.op().attributes, "keep");
   const auto& axes = get_attribute<std::vector<std::int64_t>>(c.op().attributes, "axes");
@@ -36,7 +36,7 @@ Op prod() {
   op.row_wise = along_other_axes;
   op.reduce = kernel_ir::ReduceOp::prod;
   op.reference = reduction_reference(1, [](double total, double x) { return total * x; });
-  op.gradient = gradient;
+  op.gradient = prod_gradient_rule;
   op.torch_reference =
       "(lambda a: (lambda kept: x[0].permute(kept + a).reshape([x[0].shape[i] for i in kept] + "
       "[math.prod(x[0].shape[i] for i in a)]).prod(-1).reshape([1 if i in a else n for i, n in "

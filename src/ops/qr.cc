@@ -7,7 +7,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> qr_type(const TypeContext& c) {
   require_matrices("qr", c, 0, false);
   const Type& x = c.operands[0];
   const Dim m = x.shape.end()[-2], n = x.shape.end()[-1];
@@ -38,7 +38,7 @@ bool orthogonalize(const std::vector<Matrix>& operands, const std::vector<Matrix
 }
 
 // dx = (dQ + Q C) R^-T, where C is symmetric with the lower part of M = R dR^T - dQ^T Q.
-void gradient(GradientContext& c) {
+void qr_gradient_rule(GradientContext& c) {
   const Value q = c.result(0), r = c.result(1), dq = c.gradient(0);
   const Value dr = transposed(lower_part(transposed(c.gradient(1)), 1));
   const Value m = matmul(r, dr, {.transpose_b = true}) - matmul(dq, q, {.transpose_a = true});
@@ -46,7 +46,7 @@ void gradient(GradientContext& c) {
   c.accumulate(0, transposed(solve(r, transposed(dq + matmul(q, both)))));
 }
 
-Sample sample(std::vector<std::int64_t> shape, DType dtype = DType::f32) {
+Sample qr_sample(std::vector<std::int64_t> shape, DType dtype = DType::f32) {
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   s.tolerance = 1e-3;  // the condition numbers of random matrices
@@ -68,7 +68,7 @@ Op qr() {
       "Where the columns of x are linearly dependent, the gradient is Error(data) at run time, or "
       "large.";
   op.traits = bits(Trait::library);
-  op.type = type;
+  op.type = qr_type;
   op.row_wise = matrices_row_wise;
   op.mixed_axes = matrix_axes;
   op.flops = [](const ir::Op& o) {  // about: for both factors
@@ -77,12 +77,17 @@ Op qr() {
   };
   op.library_kernel = "qr";
   op.reference = matrix_reference("", orthogonalize, {2, 2});
-  op.gradient = gradient;
+  op.gradient = qr_gradient_rule;
   op.torch_reference =
       "(lambda q, r: (lambda s: (q * s[..., None, :], r * s[..., :, None]))"
       "(r.diagonal(0, -2, -1).sign()))(*torch.linalg.qr(x[0]))";
-  op.samples = {sample({5, 3}), sample({4, 4}),    sample({3, 4, 2}),         sample({2, 2, 3, 3}),
-                sample({1, 1}), sample({0, 3, 2}), sample({7, 4}, DType::f64)};
+  op.samples = {qr_sample({5, 3}),
+                qr_sample({4, 4}),
+                qr_sample({3, 4, 2}),
+                qr_sample({2, 2, 3, 3}),
+                qr_sample({1, 1}),
+                qr_sample({0, 3, 2}),
+                qr_sample({7, 4}, DType::f64)};
   return op;
 }
 

@@ -4,7 +4,7 @@
 namespace trireme::ops {
 namespace {
 
-ExprId lower(Lowering& l) {
+ExprId lower_random_bernoulli(Lowering& l) {
   Builder& k = l.k();
   const std::int64_t threshold =
       bernoulli_threshold(get_attribute<double>(l.op().attributes, "probability"));
@@ -12,7 +12,7 @@ ExprId lower(Lowering& l) {
   return k.cast(k.lt(word, k.integer(threshold)), l.op().result()->type.dtype);
 }
 
-void reference(const Reference& r) {
+void random_bernoulli_reference(const Reference& r) {
   const std::int64_t threshold =
       bernoulli_threshold(get_attribute<double>(r.op.attributes, "probability"));
   const auto stream =
@@ -22,7 +22,7 @@ void reference(const Reference& r) {
   }
 }
 
-std::vector<Sample> samples() {
+std::vector<Sample> random_bernoulli_samples() {
   std::vector<Sample> samples;
   const auto add = [&](Shape shape, double probability, DType dtype) {
     Sample sample;
@@ -56,11 +56,11 @@ Op random_bernoulli() {
             "probability must be in [0, 1], but it is " + std::to_string(probability));
     return random_type(Numbers::ordered)(context);
   };
-  op.lower = lower;
-  op.reference = reference;
+  op.lower = lower_random_bernoulli;
+  op.reference = random_bernoulli_reference;
   op.no_torch_reason =
       "the generator is Trireme's own; philox_test checks the numbers and their moments";
-  op.samples = samples();
+  op.samples = random_bernoulli_samples();
   return op;
 }
 

@@ -8,7 +8,7 @@
 namespace trireme::ops {
 namespace {
 
-ExprId lower(Lowering& l) {
+ExprId lower_random_normal(Lowering& l) {
   Builder& k = l.k();
   const double mean = get_attribute<double>(l.op().attributes, "mean");
   const double stddev = get_attribute<double>(l.op().attributes, "stddev");
@@ -19,7 +19,7 @@ ExprId lower(Lowering& l) {
   return k.add(k.constant(dtype, mean), k.mul(k.constant(dtype, stddev), u));
 }
 
-void reference(const Reference& r) {
+void random_normal_reference(const Reference& r) {
   const double mean = get_attribute<double>(r.op.attributes, "mean");
   const double stddev = get_attribute<double>(r.op.attributes, "stddev");
   const DType dtype = r.op.result()->type.dtype;
@@ -31,7 +31,7 @@ void reference(const Reference& r) {
   }
 }
 
-std::vector<Sample> samples() {
+std::vector<Sample> random_normal_samples() {
   std::vector<Sample> samples;
   const auto add = [&](Shape shape, DType dtype) {
     Sample sample;
@@ -73,11 +73,11 @@ Op random_normal() {
                         mean, stddev));
     return random_type(Numbers::floats)(context);
   };
-  op.lower = lower;
-  op.reference = reference;
+  op.lower = lower_random_normal;
+  op.reference = random_normal_reference;
   op.no_torch_reason =
       "the generator is Trireme's own; philox_test checks the numbers and their moments";
-  op.samples = samples();
+  op.samples = random_normal_samples();
   return op;
 }
 

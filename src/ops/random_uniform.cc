@@ -30,7 +30,7 @@ Interval interval_of(const Attributes& attributes, DType dtype) {
   return dtype == DType::f32 ? interval<float>(low, high) : interval<double>(low, high);
 }
 
-ExprId lower(Lowering& l) {
+ExprId lower_random_uniform(Lowering& l) {
   Builder& k = l.k();
   const DType dtype = l.op().result()->type.dtype;
   const Interval in = interval_of(l.op().attributes, dtype);
@@ -41,7 +41,7 @@ ExprId lower(Lowering& l) {
   return k.binary(ExprOp::min, value, k.constant(dtype, in.last));
 }
 
-void reference(const Reference& r) {
+void random_uniform_reference(const Reference& r) {
   const DType dtype = r.op.result()->type.dtype;
   const Interval in = interval_of(r.op.attributes, dtype);
   const auto stream =
@@ -52,7 +52,7 @@ void reference(const Reference& r) {
   }
 }
 
-std::vector<Type> type(const TypeContext& context) {
+std::vector<Type> random_uniform_type(const TypeContext& context) {
   const double low = get_attribute<double>(context.attributes, "low");
   const double high = get_attribute<double>(context.attributes, "high");
   const double largest = get_attribute<DType>(context.attributes, "dtype") == DType::f32
@@ -66,7 +66,7 @@ std::vector<Type> type(const TypeContext& context) {
   return random_type(Numbers::floats)(context);
 }
 
-std::vector<Sample> samples() {
+std::vector<Sample> random_uniform_samples() {
   std::vector<Sample> samples;
   const auto add = [&](Shape shape, DType dtype, double low = -0.5, double high = 2.5) {
     Sample sample;
@@ -99,12 +99,12 @@ Op random_uniform() {
       "Without `stream`, each call has a stream of its own.\n"
       "`dtype` is f32 or f64.";
   op.traits = Trait::generator | Trait::random | Trait::not_differentiable;
-  op.type = type;
-  op.lower = lower;
-  op.reference = reference;
+  op.type = random_uniform_type;
+  op.lower = lower_random_uniform;
+  op.reference = random_uniform_reference;
   op.no_torch_reason =
       "the generator is Trireme's own; philox_test checks the numbers and their moments";
-  op.samples = samples();
+  op.samples = random_uniform_samples();
   return op;
 }
 

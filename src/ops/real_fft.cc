@@ -3,7 +3,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> real_fft_type(const TypeContext& c) {
   const std::int64_t n = require_real_line("real_fft", c);
   Shape shape = c.operands[0].shape;
   shape.back() = Dim(n / 2 + 1);
@@ -11,7 +11,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {Type{c.operands[0].dtype, shape, ""}};
 }
 
-void reference(const Reference& r) {
+void real_fft_reference(const Reference& r) {
   const RefTensor& x = *r.operands[0];
   std::vector<double>& y = r.results[0]->data;
   const auto n = static_cast<std::size_t>(x.shape.back());
@@ -27,7 +27,7 @@ void reference(const Reference& r) {
   }
 }
 
-Sample sample(std::vector<std::int64_t> shape, DType dtype = DType::f32) {
+Sample real_fft_sample(std::vector<std::int64_t> shape, DType dtype = DType::f32) {
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   return s;
@@ -48,7 +48,7 @@ Op real_fft() {
       "If an element of a line is not finite, the line becomes NaN.\n"
       "rfft() has an axis, a size and a scale.";
   op.traits = bits(Trait::library);
-  op.type = type;
+  op.type = real_fft_type;
   op.row_wise = lines_row_wise(1);
   op.mixed_axes = line_axes(1);
   op.flops = [](const ir::Op& o) {
@@ -56,7 +56,7 @@ Op real_fft() {
     return fft_flops(shape, shape.back().constant());
   };
   op.library_kernel = "real_fft";
-  op.reference = reference;
+  op.reference = real_fft_reference;
   op.gradient_ignores_operands = true;
   op.gradient = [](GradientContext& c) {
     const std::int64_t n = c.op().operands[0]->type.shape.back().constant();
@@ -64,9 +64,11 @@ Op real_fft() {
     c.accumulate(0, inverse_real_fft(g * spectrum_weights(g, n, 0.5), {.size = n}));
   };
   op.torch_reference = "torch.view_as_real(torch.fft.rfft(x[0]))";
-  op.samples = {
-      sample({8}), sample({3, 12}), sample({2, 2, 7}), sample({1}),    sample({2}),
-      sample({3}), sample({2, 53}), sample({118}),     sample({0, 4}), sample({3, 30}, DType::f64)};
+  op.samples = {real_fft_sample({8}),       real_fft_sample({3, 12}),
+                real_fft_sample({2, 2, 7}), real_fft_sample({1}),
+                real_fft_sample({2}),       real_fft_sample({3}),
+                real_fft_sample({2, 53}),   real_fft_sample({118}),
+                real_fft_sample({0, 4}),    real_fft_sample({3, 30}, DType::f64)};
   return op;
 }
 

@@ -5,7 +5,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> reshape_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Shape& shape = get_attribute<Shape>(c.attributes, "shape");
   require(
@@ -48,7 +48,7 @@ std::vector<Run> matching_runs(const Shape& from, const Shape& to) {
   return runs;
 }
 
-ExprId lower(Lowering& l) {
+ExprId lower_reshape(Lowering& l) {
   const Shape& from = l.op().operands[0]->type.shape;
   const Shape& to = l.op().result()->type.shape;
   std::vector<ExprId> index(from.size());
@@ -68,7 +68,7 @@ ExprId lower(Lowering& l) {
   return l.load(0, index);
 }
 
-Sample sample(std::vector<std::int64_t> from, const Shape& to) {
+Sample reshape_sample(std::vector<std::int64_t> from, const Shape& to) {
   Sample s;
   s.operands = {type_of(std::move(from))};
   s.attributes = {{"shape", to}};
@@ -83,23 +83,23 @@ Op reshape() {
       "The same elements in row-major order, with another shape of the same number of "
       "elements.";
   op.traits = Trait::view | Trait::cheap | Trait::reshape;
-  op.type = type;
+  op.type = reshape_type;
   op.row_wise = [](const ir::Op& o, const std::vector<bool>&) {
     const Shape& shape = o.result()->type.shape;
     return !shape.empty() && shape[0] == o.operands[0]->type.shape[0];
   };
-  op.lower = lower;
+  op.lower = lower_reshape;
   op.reference = [](const Reference& r) { r.results[0]->data = r.operands[0]->data; };
   op.gradient = [](GradientContext& c) {
     c.accumulate(0, reshape(c.gradient(), {.shape = c.operand(0).shape()}));
   };
   op.torch_reference = "torch.reshape(x[0], tuple(shape))";
-  op.samples = {sample({6, 5}, {30}),      sample({30}, {2, 3, 5}),
-                sample({3, 1, 7}, {3, 7}), sample({4, 6}, {2, 12}),
-                sample({4, 6}, {6, 4}),    sample({2, 3, 4, 5}, {2, 12, 5}),
-                sample({1}, {}),           sample({}, {1, 1}),
-                sample({0, 3}, {3, 0, 2}), sample({2, 6, 3}, {2, 2, 9}),
-                sample({7, 2}, {7, 1, 2})};
+  op.samples = {reshape_sample({6, 5}, {30}),      reshape_sample({30}, {2, 3, 5}),
+                reshape_sample({3, 1, 7}, {3, 7}), reshape_sample({4, 6}, {2, 12}),
+                reshape_sample({4, 6}, {6, 4}),    reshape_sample({2, 3, 4, 5}, {2, 12, 5}),
+                reshape_sample({1}, {}),           reshape_sample({}, {1, 1}),
+                reshape_sample({0, 3}, {3, 0, 2}), reshape_sample({2, 6, 3}, {2, 2, 9}),
+                reshape_sample({7, 2}, {7, 1, 2})};
   return op;
 }
 

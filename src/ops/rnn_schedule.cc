@@ -7,7 +7,7 @@
 namespace trireme::ops {
 namespace {
 
-void reference(const Reference& r) {
+void rnn_schedule_reference(const Reference& r) {
   const std::vector<double>& splits = r.operands[0]->data;
   const auto length = [&](std::size_t i) { return splits[i + 1] - splits[i]; };
   std::vector<std::size_t> order(splits.size() - 1);
@@ -50,7 +50,7 @@ Op rnn_schedule() {
     return std::vector<Type>{rows, rows, rows, sequences, sequences};
   };
   op.library_kernel = "rnn_schedule";
-  op.reference = reference;
+  op.reference = rnn_schedule_reference;
   op.no_torch_reason = "the order is Trireme's own; the reference sorts by comparisons";
   for (const auto& [sequences, rows] : kSplitSamples) {
     Sample s;

@@ -5,7 +5,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> row_splits_type(const TypeContext& c) {
   const Type& lengths = c.operands[0];
   const Shape& rows = get_attribute<Shape>(c.attributes, "rows");
   require(lengths.dtype == DType::i64 && lengths.rank() == 1,
@@ -15,7 +15,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {{DType::i64, {lengths.shape[0] + 1}, rows[0].str()}};
 }
 
-void reference(const Reference& r) {
+void row_splits_reference(const Reference& r) {
   double total = 0;
   for (std::size_t i = 0; i < r.operands[0]->data.size(); ++i) {
     if (r.operands[0]->data[i] < 0) fail_data("row_splits: a length is below 0");
@@ -25,7 +25,7 @@ void reference(const Reference& r) {
   r.results[0]->data.back() = total;
 }
 
-Sample sample(std::int64_t count, double high) {
+Sample row_splits_sample(std::int64_t count, double high) {
   Sample s;
   s.operands = {type_of({count}, DType::i64)};
   s.attributes = {{"rows", Shape{7}}};  // a name only; the PyTorch expression has no symbols
@@ -45,11 +45,12 @@ Op row_splits() {
       "A negative length is Error(data) at run time.";
   op.traits = Trait::library | Trait::not_differentiable | Trait::makes_splits;
   op.flops = no_flops();
-  op.type = type;
+  op.type = row_splits_type;
   op.library_kernel = "row_splits";
-  op.reference = reference;
+  op.reference = row_splits_reference;
   op.torch_reference = "F.pad(torch.cumsum(x[0], 0), (1, 0))";
-  op.samples = {sample(9, 5), sample(1, 3), sample(0, 1), sample(40, 200)};
+  op.samples = {row_splits_sample(9, 5), row_splits_sample(1, 3), row_splits_sample(0, 1),
+                row_splits_sample(40, 200)};
   return op;
 }
 

@@ -3,7 +3,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> scan_type(const TypeContext& c) {
   require_blocks(c, 1);
   const std::size_t carried = count_of(c.attributes, "carried", c.operands.size());
   const std::size_t sequences = count_of(c.attributes, "sequences", c.operands.size() - carried);
@@ -54,7 +54,7 @@ Op scan() {
       "trireme::scan builds it.";
   op.traits = bits(Trait::library);
   op.control = ir::ControlFlow::scan;
-  op.type = type;
+  op.type = scan_type;
   op.no_torch_reason =
       "it holds blocks; tests/nn/control_test.cc compares it with a plain interpreter";
   return op;

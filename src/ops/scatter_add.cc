@@ -8,7 +8,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> scatter_add_type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   const Type& updates = c.operands[1];
   const Shape& rows = get_attribute<Shape>(c.attributes, "rows");
@@ -27,7 +27,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {result};
 }
 
-void reference(const Reference& r) {
+void scatter_add_reference(const Reference& r) {
   const RefTensor& indices = *r.operands[0];
   RefTensor& y = *r.results[0];
   const auto front = static_cast<std::ptrdiff_t>(indices.shape.size());
@@ -44,7 +44,8 @@ void reference(const Reference& r) {
   });
 }
 
-Sample sample(std::int64_t rows, std::vector<std::int64_t> indices, std::vector<std::int64_t> row) {
+Sample scatter_add_sample(std::int64_t rows, std::vector<std::int64_t> indices,
+                          std::vector<std::int64_t> row) {
   Sample s;
   std::vector<std::int64_t> updates = indices;
   updates.insert(updates.end(), row.begin(), row.end());
@@ -66,10 +67,10 @@ Op scatter_add() {
       "A negative index is skipped; one beyond the last row is Error(data) at run time.";
   op.traits = bits(Trait::library);
   op.flops = flop_per_element_of(1);
-  op.type = type;
+  op.type = scatter_add_type;
   op.row_additive = [](const ir::Op&, const std::vector<bool>& rows) { return rows[0] && rows[1]; };
   op.library_kernel = "scatter_add";
-  op.reference = reference;
+  op.reference = scatter_add_reference;
   op.gradient = [](GradientContext& c) {
     if (!c.needs_gradient(1)) return;
     const Value dy = gather(c.gradient(), c.operand(0));
@@ -84,9 +85,10 @@ Op scatter_add() {
       "(x[1] * (x[0] >= 0).reshape(list(x[0].shape) + [1] * (x[1].dim() - "
       "x[0].dim()))).reshape([-1] + list(x[1].shape[x[0].dim():]) if x[0].numel() else "
       "[0] + list(x[1].shape[x[0].dim():])))";
-  op.samples = {sample(5, {9}, {37}), sample(7, {2, 3}, {5}), sample(4, {6}, {}),
-                sample(3, {}, {2}), sample(3, {0}, {4})};
-  Sample skipping = sample(5, {9}, {3});
+  op.samples = {scatter_add_sample(5, {9}, {37}), scatter_add_sample(7, {2, 3}, {5}),
+                scatter_add_sample(4, {6}, {}), scatter_add_sample(3, {}, {2}),
+                scatter_add_sample(3, {0}, {4})};
+  Sample skipping = scatter_add_sample(5, {9}, {3});
   skipping.ranges = {{-3, 5}, {-2, 2}};  // negative indices are skipped
   op.samples.push_back(skipping);
   return op;

@@ -5,7 +5,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> scatter_add_along_axis_type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   const Type& updates = c.operands[1];
   const Shape& size = get_attribute<Shape>(c.attributes, "size");
@@ -25,7 +25,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {result};
 }
 
-void reference(const Reference& r) {
+void scatter_add_along_axis_reference(const Reference& r) {
   const RefTensor& indices = *r.operands[0];
   RefTensor& y = *r.results[0];
   const std::size_t axis = axis_of(r.op.attributes, static_cast<int>(indices.shape.size()));
@@ -40,8 +40,8 @@ void reference(const Reference& r) {
   });
 }
 
-Sample sample(std::vector<std::int64_t> shape, std::int64_t axis, std::int64_t size,
-              DType dtype = DType::i64) {
+Sample scatter_add_along_axis_sample(std::vector<std::int64_t> shape, std::int64_t axis,
+                                     std::int64_t size, DType dtype = DType::i64) {
   Sample s;
   s.operands = {type_of(shape, dtype), type_of(shape)};
   s.attributes = {{"axis", axis}, {"size", Shape{size}}};
@@ -60,9 +60,9 @@ Op scatter_add_along_axis() {
       "An index outside [0, size) is Error(data) at run time.";
   op.traits = bits(Trait::library);
   op.flops = flop_per_element_of(1);
-  op.type = type;
+  op.type = scatter_add_along_axis_type;
   op.library_kernel = "scatter_add_along_axis";
-  op.reference = reference;
+  op.reference = scatter_add_along_axis_reference;
   op.gradient = [](GradientContext& c) {
     if (!c.needs_gradient(1)) return;
     const std::int64_t axis = get_attribute<std::int64_t>(c.op().attributes, "axis");
@@ -71,11 +71,15 @@ Op scatter_add_along_axis() {
   op.torch_reference =
       "torch.zeros([int(size[0]) if i == axis % x[1].dim() else n for i, n in "
       "enumerate(x[1].shape)], dtype=x[1].dtype).scatter_add(axis, x[0].long(), x[1])";
-  op.samples = {sample({5, 37}, -1, 9),         sample({5, 7}, 0, 11),
-                sample({3, 4, 5}, 1, 2),        sample({6}, 0, 1),
-                sample({3, 0}, 1, 4),           sample({0, 3}, 0, 4),
-                sample({0, 3}, 1, 4),           sample({2, 9}, 1, 5, DType::i32),
-                sample({2, 9}, 1, 5, DType::u8)};
+  op.samples = {scatter_add_along_axis_sample({5, 37}, -1, 9),
+                scatter_add_along_axis_sample({5, 7}, 0, 11),
+                scatter_add_along_axis_sample({3, 4, 5}, 1, 2),
+                scatter_add_along_axis_sample({6}, 0, 1),
+                scatter_add_along_axis_sample({3, 0}, 1, 4),
+                scatter_add_along_axis_sample({0, 3}, 0, 4),
+                scatter_add_along_axis_sample({0, 3}, 1, 4),
+                scatter_add_along_axis_sample({2, 9}, 1, 5, DType::i32),
+                scatter_add_along_axis_sample({2, 9}, 1, 5, DType::u8)};
   return op;
 }
 

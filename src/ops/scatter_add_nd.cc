@@ -5,7 +5,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> scatter_add_nd_type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   const Type& updates = c.operands[1];
   const Shape& shape = get_attribute<Shape>(c.attributes, "shape");
@@ -27,7 +27,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {Type{updates.dtype, shape, ""}};
 }
 
-void reference(const Reference& r) {
+void scatter_add_nd_reference(const Reference& r) {
   const RefTensor& indices = *r.operands[0];
   RefTensor& y = *r.results[0];
   const auto front = static_cast<std::ptrdiff_t>(indices.shape.size()) - 1;
@@ -47,8 +47,9 @@ void reference(const Reference& r) {
   });
 }
 
-Sample sample(const std::vector<std::int64_t>& indices, const std::vector<std::int64_t>& shape,
-              double high, DType dtype = DType::i64) {
+Sample scatter_add_nd_sample(const std::vector<std::int64_t>& indices,
+                             const std::vector<std::int64_t>& shape, double high,
+                             DType dtype = DType::i64) {
   Sample s;
   std::vector<std::int64_t> updates(indices.begin(), indices.end() - 1);
   updates.insert(updates.end(), shape.begin() + indices.back(), shape.end());
@@ -71,9 +72,9 @@ Op scatter_add_nd() {
       "An index outside its axis is Error(data) at run time.";
   op.traits = bits(Trait::library);
   op.flops = flop_per_element_of(1);
-  op.type = type;
+  op.type = scatter_add_nd_type;
   op.library_kernel = "scatter_add_nd";
-  op.reference = reference;
+  op.reference = scatter_add_nd_reference;
   op.gradient = [](GradientContext& c) {
     if (c.needs_gradient(1)) c.accumulate(1, gather_nd(c.gradient(), c.operand(0)));
   };
@@ -81,14 +82,14 @@ Op scatter_add_nd() {
       "(lambda y: y.index_put(tuple(x[0].long().unbind(-1)), x[1], accumulate=True) "
       "if x[0].shape[-1] else y + x[1].reshape([-1] + list(y.shape)).sum(0))"
       "(torch.zeros([int(n) for n in shape], dtype=x[1].dtype))";
-  op.samples = {sample({9, 2}, {5, 7, 3}, 5),
-                sample({2, 3, 1}, {5, 7}, 5),
-                sample({6, 3}, {4, 3, 5}, 3),
-                sample({2}, {6, 5}, 5),
-                sample({2, 0}, {3, 4}, 1),
-                sample({0, 2}, {3, 4}, 3),
-                sample({4, 2}, {7, 2}, 2, DType::i32),
-                sample({4, 2}, {7, 2}, 2, DType::u8)};
+  op.samples = {scatter_add_nd_sample({9, 2}, {5, 7, 3}, 5),
+                scatter_add_nd_sample({2, 3, 1}, {5, 7}, 5),
+                scatter_add_nd_sample({6, 3}, {4, 3, 5}, 3),
+                scatter_add_nd_sample({2}, {6, 5}, 5),
+                scatter_add_nd_sample({2, 0}, {3, 4}, 1),
+                scatter_add_nd_sample({0, 2}, {3, 4}, 3),
+                scatter_add_nd_sample({4, 2}, {7, 2}, 2, DType::i32),
+                scatter_add_nd_sample({4, 2}, {7, 2}, 2, DType::u8)};
   return op;
 }
 

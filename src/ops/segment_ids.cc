@@ -4,7 +4,7 @@
 namespace trireme::ops {
 namespace {
 
-void reference(const Reference& r) {
+void segment_ids_reference(const Reference& r) {
   const std::vector<double>& splits = r.operands[0]->data;
   for (std::size_t i = 0; i + 1 < splits.size(); ++i) {
     for (double row = splits[i]; row < splits[i + 1]; ++row) {
@@ -27,7 +27,7 @@ Op segment_ids() {
     return std::vector<Type>{{DType::i64, {rows_of_splits(c, 0)}}};
   };
   op.library_kernel = "segment_ids";
-  op.reference = reference;
+  op.reference = segment_ids_reference;
   op.torch_reference = "torch.repeat_interleave(torch.arange(len(x[0]) - 1), torch.diff(x[0]))";
   for (const auto& [sequences, rows] : kSplitSamples) {
     Sample s;

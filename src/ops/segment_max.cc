@@ -6,7 +6,7 @@
 namespace trireme::ops {
 namespace {
 
-void reference(const Reference& r) {
+void segment_max_reference(const Reference& r) {
   const std::vector<double>& x = r.operands[0]->data;
   const std::vector<double>& splits = r.operands[1]->data;
   RefTensor& y = *r.results[0];
@@ -27,7 +27,7 @@ void reference(const Reference& r) {
   }
 }
 
-void gradient(GradientContext& c) {
+void segment_max_gradient_rule(GradientContext& c) {
   if (!c.needs_gradient(0)) return;
   const Value x = c.operand(0);
   const Value ids = segment_ids(c.operand(1));
@@ -56,8 +56,8 @@ Op segment_max() {
     return std::vector<Type>{y, {DType::i64, y.shape}};
   };
   op.library_kernel = "segment_max";
-  op.reference = reference;
-  op.gradient = gradient;
+  op.reference = segment_max_reference;
+  op.gradient = segment_max_gradient_rule;
   op.torch_reference =
       "(lambda s: (torch.stack([p.amax(0) if len(p) else torch.zeros(x[0].shape[1:], "
       "dtype=x[0].dtype) for p in s]) if s else x[0][:0], "

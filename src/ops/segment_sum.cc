@@ -4,7 +4,7 @@
 namespace trireme::ops {
 namespace {
 
-void reference(const Reference& r) {
+void segment_sum_reference(const Reference& r) {
   const std::vector<double>& splits = r.operands[1]->data;
   RefTensor& y = *r.results[0];
   const std::size_t columns = y.data.size() / std::max<std::size_t>(1, splits.size() - 1);
@@ -33,7 +33,7 @@ Op segment_sum() {
     return std::vector<Type>{type_by_sequence(c, Numbers::numeric)};
   };
   op.library_kernel = "segment_sum";
-  op.reference = reference;
+  op.reference = segment_sum_reference;
   op.gradient = [](GradientContext& c) {
     if (c.needs_gradient(0)) c.accumulate(0, gather(c.gradient(), segment_ids(c.operand(1))));
   };

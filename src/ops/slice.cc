@@ -36,7 +36,7 @@ Dim sliced(const TypeContext& c, std::size_t axis) {
   return length.constant() == 0 ? 0 : (length.constant() - 1) / stride + 1;
 }
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> slice_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const auto rank = static_cast<std::size_t>(x.rank());
   const Ints& strides = get_attribute<Ints>(c.attributes, "strides");
@@ -50,7 +50,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {result};
 }
 
-ExprId lower(Lowering& l) {
+ExprId lower_slice(Lowering& l) {
   Builder& k = l.k();
   const Shape& starts = get_attribute<Shape>(l.op().attributes, "starts");
   std::vector<ExprId> index;
@@ -61,7 +61,7 @@ ExprId lower(Lowering& l) {
   return l.load(0, index);
 }
 
-void reference(const Reference& r) {
+void slice_reference(const Reference& r) {
   const Shape& starts = get_attribute<Shape>(r.op.attributes, "starts");
   for_each_index(r.results[0]->shape, [&](const Index& index) {
     Index source = index;
@@ -73,7 +73,7 @@ void reference(const Reference& r) {
 }
 
 // Pads the gradient with zeros at both ends and, for a stride, between its elements.
-void gradient(GradientContext& c) {
+void slice_gradient_rule(GradientContext& c) {
   const Attributes& attributes = c.op().attributes;
   const Shape& starts = get_attribute<Shape>(attributes, "starts");
   PadAttrs padding;
@@ -89,7 +89,8 @@ void gradient(GradientContext& c) {
   c.accumulate(0, pad(c.gradient(), padding));
 }
 
-Sample sample(std::vector<std::int64_t> shape, Shape starts, Shape limits, Ints strides = {}) {
+Sample slice_sample(std::vector<std::int64_t> shape, Shape starts, Shape limits,
+                    Ints strides = {}) {
   Sample s;
   s.operands = {type_of(std::move(shape))};
   s.attributes = {{"limits", std::move(limits)},
@@ -109,26 +110,26 @@ Op slice() {
       "Starts and limits may be symbolic if they are always inside the axis, such as 0 to "
       "`batch`.";
   op.traits = bits(Trait::view);
-  op.type = type;
+  op.type = slice_type;
   op.row_wise = [](const ir::Op& o, const std::vector<bool>&) {
     const Dim& limit = get_attribute<Shape>(o.attributes, "limits")[0];
     return o.result()->type.shape[0] == o.operands[0]->type.shape[0] &&
            (limit == Dim(-1) || limit == o.operands[0]->type.shape[0]);
   };
-  op.lower = lower;
-  op.reference = reference;
-  op.gradient = gradient;
+  op.lower = lower_slice;
+  op.reference = slice_reference;
+  op.gradient = slice_gradient_rule;
   op.torch_reference =
       "x[0][tuple(slice(int(a), None if b == -1 else int(b), (strides or [1] * len(starts))[i])"
       " for i, (a, b) in enumerate(zip(starts, limits)))]";
-  op.samples = {sample({5, 37}, {1, 3}, {4, 30}),
-                sample({5, 37}, {0, 1}, {-1, -1}),
-                sample({9, 8}, {1, 0}, {8, 8}, {3, 2}),
-                sample({7}, {6}, {7}),
-                sample({7}, {2}, {2}),
-                sample({2, 3, 4}, {0, 1, 0}, {2, 3, 4}, {1, 1, 3}),
-                sample({0, 3}, {0, 1}, {0, 2}),
-                sample({}, {}, {})};
+  op.samples = {slice_sample({5, 37}, {1, 3}, {4, 30}),
+                slice_sample({5, 37}, {0, 1}, {-1, -1}),
+                slice_sample({9, 8}, {1, 0}, {8, 8}, {3, 2}),
+                slice_sample({7}, {6}, {7}),
+                slice_sample({7}, {2}, {2}),
+                slice_sample({2, 3, 4}, {0, 1, 0}, {2, 3, 4}, {1, 1, 3}),
+                slice_sample({0, 3}, {0, 1}, {0, 2}),
+                slice_sample({}, {}, {})};
   return op;
 }
 

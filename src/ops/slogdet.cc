@@ -7,7 +7,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> slogdet_type(const TypeContext& c) {
   require_matrices("slogdet", c, 0, true);
   const Type result{c.operands[0].dtype, with_matrix(c.operands[0].shape, {}), ""};
   return {result, result};
@@ -42,7 +42,7 @@ bool eliminate(const std::vector<Matrix>& operands, const std::vector<Matrix>& r
 }
 
 // The gradient of log |det x| is the transposed inverse.
-void gradient(GradientContext& c) {
+void slogdet_gradient_rule(GradientContext& c) {
   if (!c.has_gradient(1)) return c.accumulate(0, filled_like(c.operand(0), 0));
   const Value x = c.operand(0), one = filled_like(x, 1);
   const Value diagonal = lower_part(one, 1) - lower_part(one, 0);
@@ -52,7 +52,7 @@ void gradient(GradientContext& c) {
   c.accumulate(0, solve(transposed(x), diagonal * dy));
 }
 
-Sample sample(std::vector<std::int64_t> shape, DType dtype = DType::f32) {
+Sample slogdet_sample(std::vector<std::int64_t> shape, DType dtype = DType::f32) {
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   s.tolerance = 1e-4;  // the condition numbers of random matrices
@@ -71,7 +71,7 @@ Op slogdet() {
       "Computed in f64 by LAPACK.\n"
       "If an element is not finite, the results are NaN.";
   op.traits = bits(Trait::library);
-  op.type = type;
+  op.type = slogdet_type;
   op.row_wise = matrices_row_wise;
   op.mixed_axes = matrix_axes;
   op.flops = [](const ir::Op& o) {  // about: 2/3 n^3
@@ -80,10 +80,11 @@ Op slogdet() {
   };
   op.library_kernel = "slogdet";
   op.reference = matrix_reference("", eliminate, {0, 0});
-  op.gradient = gradient;
+  op.gradient = slogdet_gradient_rule;
   op.torch_reference = "torch.linalg.slogdet(x[0])";
-  op.samples = {sample({5, 5}), sample({4, 3, 3}), sample({2, 3, 2, 2}),
-                sample({1, 1}), sample({0, 3, 3}), sample({6, 6}, DType::f64)};
+  op.samples = {slogdet_sample({5, 5}),       slogdet_sample({4, 3, 3}),
+                slogdet_sample({2, 3, 2, 2}), slogdet_sample({1, 1}),
+                slogdet_sample({0, 3, 3}),    slogdet_sample({6, 6}, DType::f64)};
   return op;
 }
 

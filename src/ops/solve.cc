@@ -6,7 +6,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> solve_type(const TypeContext& c) {
   require_matrices("solve", c, 0, true);
   require_matrices("solve", c, 1, false);
   const Type &a = c.operands[0], &b = c.operands[1];
@@ -47,7 +47,7 @@ bool eliminate(const std::vector<Matrix>& operands, const std::vector<Matrix>& r
   return true;
 }
 
-void gradient(GradientContext& c) {
+void solve_gradient_rule(GradientContext& c) {
   const Value db = solve(transposed(c.operand(0)), c.gradient());
   if (c.needs_gradient(0)) {
     c.accumulate(0, -matmul(db, c.result(), {.transpose_b = true}));
@@ -55,7 +55,8 @@ void gradient(GradientContext& c) {
   if (c.needs_gradient(1)) c.accumulate(1, db);
 }
 
-Sample sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, DType dtype = DType::f32) {
+Sample solve_sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b,
+                    DType dtype = DType::f32) {
   Sample s;
   s.operands = {type_of(std::move(a), dtype), type_of(std::move(b), dtype)};
   s.tolerance = 1e-4;  // the condition numbers of random matrices
@@ -73,7 +74,7 @@ Op solve() {
       "A singular matrix is Error(data) at run time.\n"
       "If an element of a or b is not finite, the result is NaN.";
   op.traits = bits(Trait::library);
-  op.type = type;
+  op.type = solve_type;
   op.row_wise = matrices_row_wise;
   op.mixed_axes = matrix_axes;
   op.flops = [](const ir::Op& o) {  // about: 2/3 n^3 for the factors
@@ -82,12 +83,16 @@ Op solve() {
   };
   op.library_kernel = "solve";
   op.reference = matrix_reference("solve: a matrix is singular", eliminate, {2});
-  op.gradient = gradient;
+  op.gradient = solve_gradient_rule;
   op.torch_reference = "torch.linalg.solve(x[0], x[1])";
-  op.samples = {
-      sample({5, 5}, {5, 3}), sample({3, 4, 4}, {3, 4, 1}),      sample({2, 3, 3, 3}, {2, 3, 3, 2}),
-      sample({1, 1}, {1, 1}), sample({4, 0, 0}, {4, 0, 2}),      sample({0, 3, 3}, {0, 3, 2}),
-      sample({3, 3}, {3, 0}), sample({6, 6}, {6, 2}, DType::f64)};
+  op.samples = {solve_sample({5, 5}, {5, 3}),
+                solve_sample({3, 4, 4}, {3, 4, 1}),
+                solve_sample({2, 3, 3, 3}, {2, 3, 3, 2}),
+                solve_sample({1, 1}, {1, 1}),
+                solve_sample({4, 0, 0}, {4, 0, 2}),
+                solve_sample({0, 3, 3}, {0, 3, 2}),
+                solve_sample({3, 3}, {3, 0}),
+                solve_sample({6, 6}, {6, 2}, DType::f64)};
   return op;
 }
 

@@ -7,7 +7,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> sum_rows_type(const TypeContext& c) {
   const Type& rows = c.operands[0];
   const Type& values = c.operands[1];
   require(rows.dtype == DType::i64 && rows.rank() == 1,
@@ -21,7 +21,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {rows, values};
 }
 
-void reference(const Reference& r) {
+void sum_rows_reference(const Reference& r) {
   const std::vector<double>& rows = r.operands[0]->data;
   const std::vector<double>& values = r.operands[1]->data;
   const std::size_t width = rows.empty() ? 0 : values.size() / rows.size();
@@ -40,8 +40,8 @@ void reference(const Reference& r) {
   }
 }
 
-Sample sample(std::int64_t count, std::vector<std::int64_t> row, double low, double high,
-              DType dtype = DType::f32) {
+Sample sum_rows_sample(std::int64_t count, std::vector<std::int64_t> row, double low, double high,
+                       DType dtype = DType::f32) {
   Sample s;
   row.insert(row.begin(), count);
   s.operands = {type_of({count}, DType::i64), type_of(std::move(row), dtype)};
@@ -63,17 +63,17 @@ Op sum_rows() {
   op.traits = bits(Trait::library);
   op.flops = flop_per_element_of(1);
   op.no_gradient_reason = "it belongs to updates of parameters";
-  op.type = type;
+  op.type = sum_rows_type;
   op.library_kernel = "sum_rows";
-  op.reference = reference;
+  op.reference = sum_rows_reference;
   op.torch_reference =
       "(lambda r, v: (lambda u, at: (F.pad(u, (0, len(x[0]) - len(u)), value=-1), "
       "torch.zeros_like(x[1]).index_add(0, at, v)))(*torch.unique(r, return_inverse=True)))"
       "(x[0][x[0] >= 0], x[1][x[0] >= 0])";
-  op.samples = {sample(9, {37}, 0, 5),     sample(30, {2, 3}, -3, 9),
-                sample(6, {}, 0, 1e12),    sample(1, {4}, 5, 6),
-                sample(0, {3}, 0, 5),      sample(3, {2}, -4, 0),
-                sample(500, {7}, 0, 5000), sample(8, {5}, 0, 3, DType::f64)};
+  op.samples = {sum_rows_sample(9, {37}, 0, 5),     sum_rows_sample(30, {2, 3}, -3, 9),
+                sum_rows_sample(6, {}, 0, 1e12),    sum_rows_sample(1, {4}, 5, 6),
+                sum_rows_sample(0, {3}, 0, 5),      sum_rows_sample(3, {2}, -4, 0),
+                sum_rows_sample(500, {7}, 0, 5000), sum_rows_sample(8, {5}, 0, 3, DType::f64)};
   return op;
 }
 

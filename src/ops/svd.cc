@@ -9,7 +9,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> svd_type(const TypeContext& c) {
   require_matrices("svd", c, 0, false);
   const Type& x = c.operands[0];
   const Dim m = x.shape.end()[-2], n = x.shape.end()[-1];
@@ -95,7 +95,7 @@ Value reciprocal_or_zero(const Value& x) {
 // s[i]^2) as two factors, whose squares need not be numbers of the dtype. Where s is equal, F is 0.
 // If U or V is square, dU or dV has no part outside of its columns. Computed, that part would be
 // rounding errors, divided by singular values that may be tiny.
-void gradient(GradientContext& c) {
+void svd_gradient_rule(GradientContext& c) {
   const Value u = c.result(0), s = as_rows(c.result(1)), vh = c.result(2), v = transposed(vh);
   const Value du = c.gradient(0), dv = transposed(c.gradient(2));
   const Value differences = reciprocal_or_zero(s - transposed(s));
@@ -112,7 +112,7 @@ void gradient(GradientContext& c) {
   c.accumulate(0, dx);
 }
 
-Sample sample(std::vector<std::int64_t> shape, DType dtype = DType::f32) {
+Sample svd_sample(std::vector<std::int64_t> shape, DType dtype = DType::f32) {
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   s.tolerance = 1e-3;  // singular values of random matrices can be close to each other
@@ -134,7 +134,7 @@ Op svd() {
       "If an element is not finite, the results are NaN.\n"
       "Vectors of equal values have no gradient of their own: that between them is 0.";
   op.traits = bits(Trait::library);
-  op.type = type;
+  op.type = svd_type;
   op.row_wise = matrices_row_wise;
   op.mixed_axes = matrix_axes;
   op.flops = [](const ir::Op& o) {  // about: for values and vectors
@@ -143,13 +143,18 @@ Op svd() {
   };
   op.library_kernel = "svd";
   op.reference = matrix_reference("", rotate, {2, 1, 2});
-  op.gradient = gradient;
+  op.gradient = svd_gradient_rule;
   op.torch_reference =
       "(lambda u, s, v: (lambda t: (u * t, s, v * t.mT))"
       "(torch.take_along_dim(u, u.abs().argmax(-2, keepdim=True), -2).sign()))"
       "(*torch.linalg.svd(x[0], full_matrices=False))";
-  op.samples = {sample({5, 3}), sample({3, 4}),    sample({3, 3, 2}),         sample({2, 2, 2, 3}),
-                sample({1, 1}), sample({0, 3, 2}), sample({4, 4}, DType::f64)};
+  op.samples = {svd_sample({5, 3}),
+                svd_sample({3, 4}),
+                svd_sample({3, 3, 2}),
+                svd_sample({2, 2, 2, 3}),
+                svd_sample({1, 1}),
+                svd_sample({0, 3, 2}),
+                svd_sample({4, 4}, DType::f64)};
   return op;
 }
 

@@ -5,7 +5,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> take_along_axis_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Type& indices = c.operands[1];
   require(is_integer(indices.dtype),
@@ -23,7 +23,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {Type{x.dtype, indices.shape}};
 }
 
-ExprId lower(Lowering& l) {
+ExprId lower_take_along_axis(Lowering& l) {
   Builder& k = l.k();
   const Type& x = l.op().operands[0]->type;
   const std::size_t axis = axis_of(l.op().attributes, x.rank());
@@ -35,7 +35,7 @@ ExprId lower(Lowering& l) {
   return l.load(0, source, guard);
 }
 
-void reference(const Reference& r) {
+void take_along_axis_reference(const Reference& r) {
   const RefTensor& x = *r.operands[0];
   const std::size_t axis = axis_of(r.op.attributes, static_cast<int>(x.shape.size()));
   for_each_index(r.results[0]->shape, [&](const Index& index) {
@@ -46,7 +46,7 @@ void reference(const Reference& r) {
   });
 }
 
-void gradient(GradientContext& c) {
+void take_along_axis_gradient_rule(GradientContext& c) {
   if (!c.needs_gradient(0)) return;
   const Value x = c.operand(0), indices = c.operand(1);
   const std::size_t axis = axis_of(c.op().attributes, x.rank());
@@ -57,8 +57,8 @@ void gradient(GradientContext& c) {
                       {.size = {x.shape()[axis]}, .axis = static_cast<std::int64_t>(axis)}));
 }
 
-Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices, std::int64_t axis,
-              DType dtype = DType::i64, double excess = 0) {
+Sample take_along_axis_sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices,
+                              std::int64_t axis, DType dtype = DType::i64, double excess = 0) {
   Sample s;
   const auto place = static_cast<std::size_t>(checked_axis(axis, static_cast<int>(shape.size())));
   const auto size = static_cast<double>(shape[place]);
@@ -78,21 +78,21 @@ Op take_along_axis() {
       "The shapes of x and `indices` may differ only along that axis.\n"
       "Indices out of range read the first or the last element, as in gather.";
   op.traits = bits(Trait::view);
-  op.type = type;
+  op.type = take_along_axis_type;
   op.row_wise = along_other_axes;
-  op.lower = lower;
-  op.reference = reference;
-  op.gradient = gradient;
+  op.lower = lower_take_along_axis;
+  op.reference = take_along_axis_reference;
+  op.gradient = take_along_axis_gradient_rule;
   op.torch_reference =
       "torch.take_along_dim(x[0], x[1].long().clamp(0, max(x[0].shape[axis] - 1, 0)), axis)";
-  op.samples = {sample({5, 37}, {5, 9}, 1),
-                sample({5, 7}, {11, 7}, 0),
-                sample({3, 4, 5}, {3, 2, 5}, -2),
-                sample({6}, {1}, 0),
-                sample({3, 4}, {3, 0}, 1),
-                sample({0, 4}, {0, 2}, 1),
-                sample({7, 2}, {7, 3}, 1, DType::i32),
-                sample({4, 5}, {4, 8}, 1, DType::i64, 3)};
+  op.samples = {take_along_axis_sample({5, 37}, {5, 9}, 1),
+                take_along_axis_sample({5, 7}, {11, 7}, 0),
+                take_along_axis_sample({3, 4, 5}, {3, 2, 5}, -2),
+                take_along_axis_sample({6}, {1}, 0),
+                take_along_axis_sample({3, 4}, {3, 0}, 1),
+                take_along_axis_sample({0, 4}, {0, 2}, 1),
+                take_along_axis_sample({7, 2}, {7, 3}, 1, DType::i32),
+                take_along_axis_sample({4, 5}, {4, 8}, 1, DType::i64, 3)};
   return op;
 }
 

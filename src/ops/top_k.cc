@@ -4,7 +4,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> top_k_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const std::int64_t k = get_attribute<std::int64_t>(c.attributes, "k");
   const Dim count = k;
@@ -18,7 +18,7 @@ std::vector<Type> type(const TypeContext& c) {
   return types;
 }
 
-std::vector<Sample> samples() {
+std::vector<Sample> top_k_samples() {
   std::vector<Sample> samples;
   for (const bool largest : {true, false}) {
     for (const std::int64_t k : {0, 1, 3}) {
@@ -40,7 +40,7 @@ Op top_k() {
       "The gradient goes to the original positions of the values.";
   op.traits = bits(Trait::library);
   op.flops = no_flops();
-  op.type = type;
+  op.type = top_k_type;
   op.row_wise = along_other_axes;
   op.library_kernel = "sort";
   op.reference =
@@ -49,7 +49,7 @@ Op top_k() {
   // torch.topk does not define the order of equal elements.
   op.torch_reference =
       "[y.narrow(axis, 0, k) for y in torch.sort(x[0], dim=axis, descending=largest, stable=True)]";
-  op.samples = samples();
+  op.samples = top_k_samples();
   return op;
 }
 

@@ -11,7 +11,7 @@ const Axes& permutation_of(const Attributes& attributes) {
   return get_attribute<Axes>(attributes, "permutation");
 }
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> transpose_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Axes& permutation = permutation_of(c.attributes);
   Axes sorted = permutation;
@@ -43,7 +43,7 @@ std::vector<Id> inverse_permuted(std::span<const Id> index, const Axes& permutat
   return result;
 }
 
-void gradient(GradientContext& c) {
+void transpose_gradient_rule(GradientContext& c) {
   const Axes& permutation = permutation_of(c.op().attributes);
   Axes inverse(permutation.size());
   for (std::size_t i = 0; i < permutation.size(); ++i) {
@@ -52,7 +52,7 @@ void gradient(GradientContext& c) {
   c.accumulate(0, transpose(c.gradient(), {.permutation = inverse}));
 }
 
-void reference(const Reference& r) {
+void transpose_reference(const Reference& r) {
   const Axes& permutation = permutation_of(r.op.attributes);
   for_each_index(r.results[0]->shape, [&](const Index& index) {
     at(*r.results[0], index) =
@@ -60,7 +60,7 @@ void reference(const Reference& r) {
   });
 }
 
-Sample sample(std::vector<std::int64_t> shape, Axes permutation) {
+Sample transpose_sample(std::vector<std::int64_t> shape, Axes permutation) {
   Sample s;
   s.operands = {type_of(std::move(shape))};
   s.attributes = {{"permutation", std::move(permutation)}};
@@ -75,23 +75,23 @@ Op transpose() {
       "Permutes the axes: axis i of the result is axis `permutation[i]` of x.\n"
       "`permutation` contains every axis once.";
   op.traits = bits(Trait::view);
-  op.type = type;
+  op.type = transpose_type;
   op.row_wise = [](const ir::Op& made, const std::vector<bool>&) {
     return get_attribute<std::vector<std::int64_t>>(made.attributes, "permutation")[0] == 0;
   };
   op.lower = [](Lowering& l) {
     return l.load(0, inverse_permuted(l.index(), permutation_of(l.op().attributes)));
   };
-  op.reference = reference;
-  op.gradient = gradient;
+  op.reference = transpose_reference;
+  op.gradient = transpose_gradient_rule;
   op.torch_reference = "x[0].permute(tuple(permutation))";
-  op.samples = {sample({5, 7}, {1, 0}),
-                sample({2, 3, 4}, {2, 0, 1}),
-                sample({2, 3, 4, 5}, {0, 2, 3, 1}),
-                sample({3, 37, 2}, {0, 2, 1}),
-                sample({6}, {0}),
-                sample({}, {}),
-                sample({0, 3}, {1, 0})};
+  op.samples = {transpose_sample({5, 7}, {1, 0}),
+                transpose_sample({2, 3, 4}, {2, 0, 1}),
+                transpose_sample({2, 3, 4, 5}, {0, 2, 3, 1}),
+                transpose_sample({3, 37, 2}, {0, 2, 1}),
+                transpose_sample({6}, {0}),
+                transpose_sample({}, {}),
+                transpose_sample({0, 3}, {1, 0})};
   return op;
 }
 

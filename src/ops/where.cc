@@ -3,7 +3,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& context) {
+std::vector<Type> where_type(const TypeContext& context) {
   const Type &condition = context.operands[0], &a = context.operands[1], &b = context.operands[2];
   require(condition.dtype == DType::boolean,
           "the condition must be boolean, but it is " + condition.str(),
@@ -14,7 +14,7 @@ std::vector<Type> type(const TypeContext& context) {
   return {a};
 }
 
-std::vector<Sample> samples() {
+std::vector<Sample> where_samples() {
   std::vector<Sample> samples = elementwise_samples(3);
   for (Sample& sample : samples) {
     sample.operands[0].dtype = DType::boolean;
@@ -33,7 +33,7 @@ Op where() {
       "The condition is boolean; a and b have one dtype; all three are broadcast to one "
       "shape.";
   op.traits = Trait::elementwise | Trait::cheap;
-  op.type = type;
+  op.type = where_type;
   op.lower = pointwise([](Builder& k, Args x) { return k.select(x[0], x[1], x[2]); });
   op.reference = pointwise_reference(
       [](double condition, double a, double b) { return condition != 0 ? a : b; });
@@ -43,7 +43,7 @@ Op where() {
     if (c.needs_gradient(2)) c.accumulate(2, trireme::where(c.operand(0), zero, g));
   };
   op.torch_reference = "torch.where(x[0], x[1], x[2])";
-  op.samples = samples();
+  op.samples = where_samples();
   return op;
 }
 

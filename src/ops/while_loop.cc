@@ -3,7 +3,7 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> while_loop_type(const TypeContext& c) {
   require_blocks(c, 2);
   const std::size_t carried = count_of(c.attributes, "carried", c.operands.size());
   require(get_attribute<std::int64_t>(c.attributes, "limit") > 0,
@@ -39,7 +39,7 @@ Op while_loop() {
       "trireme::while_loop builds it.";
   op.traits = bits(Trait::library);
   op.control = ir::ControlFlow::while_loop;
-  op.type = type;
+  op.type = while_loop_type;
   op.no_torch_reason =
       "it holds blocks; tests/nn/control_test.cc compares it with a plain interpreter";
   return op;

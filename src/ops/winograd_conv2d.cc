@@ -18,7 +18,7 @@ std::array<std::int64_t, 4> padding_of(const Attributes& attributes) {
   return {window.padding[0], window.padding[1], window.padding[2], window.padding[3]};
 }
 
-std::vector<Type> type(const TypeContext& c) {
+std::vector<Type> winograd_conv2d_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Type& weight = c.operands[1];
   require(x.rank() == 4 && is_arithmetic_float(x.dtype) && x.shape[1].is_constant() &&
@@ -66,7 +66,7 @@ double output_element(const Tile& m, std::size_t a, std::size_t b) {
   return sum;
 }
 
-void reference(const Reference& r) {
+void winograd_conv2d_reference(const Reference& r) {
   const RefTensor& x = *r.operands[0];
   const RefTensor& weight = *r.operands[1];
   RefTensor& y = *r.results[0];
@@ -101,8 +101,8 @@ Contraction contraction(const ir::Op& op) {
       .windows = true, .winograd = true, .kernel = {3, 3}, .padding = padding_of(op.attributes)};
 }
 
-Sample sample(std::vector<std::int64_t> x, std::int64_t channels,
-              std::vector<std::int64_t> padding) {
+Sample winograd_conv2d_sample(std::vector<std::int64_t> x, std::int64_t channels,
+                              std::vector<std::int64_t> padding) {
   Sample s;
   s.operands = {type_of(x), type_of({16, x[3], channels})};
   s.attributes = {{"padding", std::move(padding)}};
@@ -126,9 +126,9 @@ Op winograd_conv2d() {
       "It does so after differentiation; the op has no gradient.";
   op.traits = Trait::contraction | Trait::internal;
   op.no_gradient_reason = "the compiler makes it after differentiation";
-  op.type = type;
+  op.type = winograd_conv2d_type;
   op.contraction = contraction;
-  op.reference = reference;
+  op.reference = winograd_conv2d_reference;
   op.torch_reference =
       "(lambda B, A, d: torch.einsum('ai,nhwkij,bj->nhawbk', A, "
       "torch.einsum('nhwcij,ijck->nhwkij', "
@@ -139,9 +139,12 @@ Op winograd_conv2d() {
       "dtype=x[0].dtype), torch.tensor([[1, 1, 1, 0], [0, 1, -1, -1]], dtype=x[0].dtype), "
       "torch.nn.functional.pad(x[0], [0, 0] + padding[2:] + padding[:2])"
       ".unfold(1, 4, 2).unfold(2, 4, 2))";
-  op.samples = {sample({2, 6, 8, 16}, 16, {1, 1, 1, 1}),  sample({1, 4, 4, 3}, 5, {0, 0, 0, 0}),
-                sample({1, 8, 26, 17}, 40, {1, 1, 1, 1}), sample({2, 5, 3, 33}, 16, {2, 1, 1, 2}),
-                sample({1, 30, 6, 64}, 96, {1, 1, 1, 1}), sample({0, 4, 4, 16}, 16, {1, 1, 1, 1})};
+  op.samples = {winograd_conv2d_sample({2, 6, 8, 16}, 16, {1, 1, 1, 1}),
+                winograd_conv2d_sample({1, 4, 4, 3}, 5, {0, 0, 0, 0}),
+                winograd_conv2d_sample({1, 8, 26, 17}, 40, {1, 1, 1, 1}),
+                winograd_conv2d_sample({2, 5, 3, 33}, 16, {2, 1, 1, 2}),
+                winograd_conv2d_sample({1, 30, 6, 64}, 96, {1, 1, 1, 1}),
+                winograd_conv2d_sample({0, 4, 4, 16}, 16, {1, 1, 1, 1})};
   return op;
 }
 
