@@ -8,7 +8,7 @@ void fail(ErrorKind kind, const std::string& message) { throw Error(kind, messag
 
 namespace {
 
-std::size_t edit_distance(const std::string& a, const std::string& b) {
+std::size_t word_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -29,7 +29,7 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
   std::string best;
   std::size_t best_distance = word.size() / 2 + 1;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
+    const std::size_t distance = word_distance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // as other readers have it
 constexpr char kMetadata[] = "__metadata__";
 
-constexpr std::pair<DType, const char*> kDTypes[] = {
+constexpr std::pair<DType, const char*> kDTypeNames[] = {
     {DType::boolean, "BOOL"}, {DType::u8, "U8"},   {DType::i32, "I32"},   {DType::i64, "I64"},
     {DType::f32, "F32"},      {DType::f64, "F64"}, {DType::bf16, "BF16"}, {DType::f16, "F16"}};
 
@@ -107,7 +107,7 @@ class Parser {
     const auto found = entry.find("dtype");
     if (found == entry.end() || !found->is_string()) fail("\"" + key + "\" has no dtype");
     const std::string text = found->get<std::string>();
-    for (const auto& [dtype, name] : kDTypes) {
+    for (const auto& [dtype, name] : kDTypeNames) {
       if (text == name) return dtype;
     }
     result_.foreign[key] = text;
@@ -195,7 +195,7 @@ class Parser {
 };
 
 const char* dtype_text(DType wanted) {
-  for (const auto& [dtype, text] : kDTypes) {
+  for (const auto& [dtype, text] : kDTypeNames) {
     if (dtype == wanted) return text;
   }
   fail_internal("a dtype that safetensors cannot store");

@@ -20,7 +20,7 @@ using Reader = std::unique_ptr<archive, CloseArchive>;
   fail_data(name + ": no archive, or a damaged one: " + (reason != nullptr ? reason : "unknown"));
 }
 
-std::string name_of(archive_entry* entry) {
+std::string entry_name(archive_entry* entry) {
   const char* name = archive_entry_pathname(entry);
   if (name == nullptr) name = archive_entry_pathname_utf8(entry);
   return name == nullptr ? "" : name;
@@ -61,7 +61,7 @@ std::vector<ArchivedFile> read_archive(std::string_view bytes, const std::string
     const int status = archive_read_next_header(reader.get(), &entry);
     if (status == ARCHIVE_EOF) return files;
     if (status < ARCHIVE_WARN) fail_archive(name, reader.get());
-    const std::string file = name_of(entry);
+    const std::string file = entry_name(entry);
     if (archive_entry_filetype(entry) != AE_IFREG || !wanted(file)) continue;
     files.push_back({file, read_entry(reader.get(), name + ": " + file, limit)});
     limit -= files.back().bytes.size();

@@ -16,7 +16,7 @@ namespace {
 using Numbers = std::vector<double>;
 
 // One column of zeros and ones for every word of a text column, in alphabetical order.
-std::vector<Numbers> one_hot(const std::vector<std::string>& cells) {
+std::vector<Numbers> one_hot_columns(const std::vector<std::string>& cells) {
   const std::set<std::string> words(cells.begin(), cells.end());
   std::vector<Numbers> result;
   for (const std::string& word : words) {
@@ -79,7 +79,7 @@ Dataset housing(const std::string& path, const CsvFormat& format, const std::str
       target = table.numbers(c);
       for (double& value : target) value /= unit;
     } else if (table.header[c] == "ocean_proximity") {
-      flags = one_hot(table.columns[c].words());
+      flags = one_hot_columns(table.columns[c].words());
     } else {
       Numbers column = table.numbers(c, true);
       standardize(column, split.train);

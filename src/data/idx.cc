@@ -8,7 +8,7 @@
 namespace trireme::data {
 namespace {
 
-std::size_t size_of(IdxType type) {
+std::size_t element_size(IdxType type) {
   switch (type) {
     case IdxType::u8:
     case IdxType::i8: return 1;
@@ -31,7 +31,7 @@ std::uint64_t big_endian(const char* bytes, std::size_t count) {
 template <class To, class Convert>
 Tensor decode(const Idx& idx, Convert convert) {
   Tensor result = Tensor::uninitialized(dtype_of<To>, idx.shape);
-  const std::size_t width = size_of(idx.type);
+  const std::size_t width = element_size(idx.type);
   To* out = result.data<To>();
   for (std::int64_t i = 0; i < idx.elements(); ++i) {
     out[i] = convert(big_endian(idx.payload.data() + static_cast<std::size_t>(i) * width, width));
@@ -42,7 +42,7 @@ Tensor decode(const Idx& idx, Convert convert) {
 }  // namespace
 
 std::int64_t Idx::elements() const {
-  return static_cast<std::int64_t>(payload.size() / size_of(type));
+  return static_cast<std::int64_t>(payload.size() / element_size(type));
 }
 
 Idx parse_idx(Blob blob, const std::string& name) {
@@ -55,7 +55,7 @@ Idx parse_idx(Blob blob, const std::string& name) {
   }
   Idx idx;
   idx.type = static_cast<IdxType>(bytes[2]);
-  const std::size_t width = size_of(idx.type);
+  const std::size_t width = element_size(idx.type);
   if (width == 0) {
     fail_data(name + ": unknown IDX element type " +
               std::to_string(static_cast<unsigned char>(bytes[2])) + " at byte 2");

@@ -29,7 +29,7 @@ bool is_identifier(std::string_view text) {
 }
 
 // Splits at commas outside brackets and quotes. Returns nothing for a blank text.
-std::vector<std::string_view> split(std::string_view text) {
+std::vector<std::string_view> split_list(std::string_view text) {
   std::vector<std::string_view> parts;
   if (trimmed(text).empty()) return parts;
   int depth = 0;
@@ -63,7 +63,7 @@ template <class T, class Read>
 std::optional<std::vector<T>> parse_list(std::string_view text, Read read) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
   std::vector<T> result;
-  for (const std::string_view part : split(text.substr(1, text.size() - 2))) {
+  for (const std::string_view part : split_list(text.substr(1, text.size() - 2))) {
     const std::optional<T> element = read(part);
     if (!element) return std::nullopt;
     result.push_back(*element);
@@ -144,7 +144,7 @@ void parse_signature(OpDef& def) {
     def.variadic_results = results.ends_with("...");
     def.results.clear();
     if (results != "()") {
-      for (const std::string_view result : split(results)) def.results.emplace_back(result);
+      for (const std::string_view result : split_list(results)) def.results.emplace_back(result);
     }
     if (def.variadic_results) def.results.back().resize(def.results.back().size() - 3);
     def.result_count = static_cast<int>(def.results.size());
@@ -161,7 +161,7 @@ void parse_signature(OpDef& def) {
 
   def.operands.clear();
   def.variadic = false;
-  for (std::string_view operand : split(inside.substr(0, semicolon))) {
+  for (std::string_view operand : split_list(inside.substr(0, semicolon))) {
     if (def.variadic) fail_signature(def, "only the last operand may be variadic");
     if (operand.ends_with("...")) {
       def.variadic = true;
@@ -173,7 +173,7 @@ void parse_signature(OpDef& def) {
 
   def.attributes.clear();
   if (semicolon == std::string_view::npos) return;
-  for (const std::string_view attribute : split(inside.substr(semicolon + 1))) {
+  for (const std::string_view attribute : split_list(inside.substr(semicolon + 1))) {
     def.attributes.push_back(parse_attribute(def, attribute));
   }
 }

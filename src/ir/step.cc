@@ -11,7 +11,7 @@
 namespace trireme::ir {
 namespace {
 
-using Values = std::vector<Value*>;
+using StepValues = std::vector<Value*>;
 
 class Splitter {
  public:
@@ -51,7 +51,7 @@ class Splitter {
     }
   }
 
-  Value* append(const char* name, Values operands, Attributes attributes, const Op& like) {
+  Value* append(const char* name, StepValues operands, Attributes attributes, const Op& like) {
     return program_.append(step_, name, std::move(operands), std::move(attributes), like.location)
         ->result();
   }
@@ -70,7 +70,7 @@ class Splitter {
     if (axis != -1 && axis != last) return nullptr;
     Value* sum = nullptr;
     Dim from = 0;
-    const Values parts = joined->operands;
+    const StepValues parts = joined->operands;
     for (std::size_t begin = 0, end = 0; begin < parts.size(); begin = end) {
       const bool depends = depends_.contains(parts[begin]);
       Dim to = from;
@@ -78,8 +78,8 @@ class Splitter {
         to = to + parts[end]->type.shape.back();
       }
       if (begin == 0 && end == parts.size()) return nullptr;
-      const Values group(parts.begin() + static_cast<std::ptrdiff_t>(begin),
-                         parts.begin() + static_cast<std::ptrdiff_t>(end));
+      const StepValues group(parts.begin() + static_cast<std::ptrdiff_t>(begin),
+                             parts.begin() + static_cast<std::ptrdiff_t>(end));
       Value* left = group.size() == 1 ? group[0]
                                       : append("concat", group, {{"axis", std::int64_t{last}}}, op);
       Value* weight = append(

@@ -141,13 +141,13 @@ std::vector<double> attention_scores(const Reference& r, const AttentionQuery& q
 
 namespace {
 
-struct Sizes {
+struct SampleSizes {
   std::int64_t sequences, queries, keys, heads, key_heads, width, value_width;
   bool causal = false, used = false, ragged = false;
   DType dtype = DType::f32;
 };
 
-Sample attention_sample(const Sizes& s, bool gradient) {
+Sample attention_sample(const SampleSizes& s, bool gradient) {
   const auto tensor = [&](std::int64_t steps, std::vector<std::int64_t> rest) {
     rest.insert(rest.begin(), steps);
     if (!s.ragged) rest.insert(rest.begin(), s.sequences);
@@ -183,21 +183,21 @@ Sample attention_sample(const Sizes& s, bool gradient) {
 
 std::vector<Sample> attention_samples(bool gradient) {
   constexpr bool kCausal = true, kUsed = true, kRagged = true;
-  const std::vector<Sizes> all = {{2, 5, 7, 3, 3, 4, 4},
-                                  {1, 6, 6, 4, 2, 3, 5, kCausal},
-                                  {2, 3, 5, 2, 1, 2, 1, false, kUsed},
-                                  {2, 9, 4, 2, 2, 3, 3, kCausal, kUsed},
-                                  {1, 150, 300, 1, 1, 3, 2},
-                                  {1, 270, 270, 2, 1, 2, 2, kCausal},
-                                  {4, 11, 13, 2, 2, 3, 4, false, false, kRagged},
-                                  {5, 17, 9, 4, 2, 2, 3, kCausal, false, kRagged},
-                                  {3, 6, 0, 1, 1, 2, 2, false, false, kRagged},
-                                  {0, 0, 0, 1, 1, 2, 2, false, false, kRagged},
-                                  {2, 0, 3, 1, 1, 2, 2},
-                                  {2, 3, 0, 1, 1, 2, 2},
-                                  {2, 5, 5, 2, 2, 3, 3, false, false, false, DType::f64}};
+  const std::vector<SampleSizes> all = {{2, 5, 7, 3, 3, 4, 4},
+                                        {1, 6, 6, 4, 2, 3, 5, kCausal},
+                                        {2, 3, 5, 2, 1, 2, 1, false, kUsed},
+                                        {2, 9, 4, 2, 2, 3, 3, kCausal, kUsed},
+                                        {1, 150, 300, 1, 1, 3, 2},
+                                        {1, 270, 270, 2, 1, 2, 2, kCausal},
+                                        {4, 11, 13, 2, 2, 3, 4, false, false, kRagged},
+                                        {5, 17, 9, 4, 2, 2, 3, kCausal, false, kRagged},
+                                        {3, 6, 0, 1, 1, 2, 2, false, false, kRagged},
+                                        {0, 0, 0, 1, 1, 2, 2, false, false, kRagged},
+                                        {2, 0, 3, 1, 1, 2, 2},
+                                        {2, 3, 0, 1, 1, 2, 2},
+                                        {2, 5, 5, 2, 2, 3, 3, false, false, false, DType::f64}};
   std::vector<Sample> samples;
-  for (const Sizes& s : all) samples.push_back(attention_sample(s, gradient));
+  for (const SampleSizes& s : all) samples.push_back(attention_sample(s, gradient));
   return samples;
 }
 

@@ -16,7 +16,7 @@
 namespace trireme::transforms {
 namespace {
 
-using Values = std::vector<ir::Value*>;
+using BlockValues = std::vector<ir::Value*>;
 
 bool is_costly(const ir::Op& op) {
   using ir::Trait;
@@ -200,7 +200,7 @@ class LoopGradient {
         known.emplace_back(results_[i], argument);
       }
     }
-    Values wanted;
+    BlockValues wanted;
     std::vector<std::size_t> wanted_at;
     for (std::size_t i = 0; i < copied_.size(); ++i) {
       if (!is_arithmetic_float(copied_[i]->type.dtype) || (i >= carried_ && !needs_gradient(i)) ||
@@ -210,7 +210,7 @@ class LoopGradient {
       wanted.push_back(copied_[i]);
       wanted_at.push_back(i);
     }
-    const Values gradients = gradients_in(*block_, known, wanted);
+    const BlockValues gradients = gradients_in(*block_, known, wanted);
     ir::replace_uses(*block_, saved_);
     for (std::size_t k = 0; k < wanted.size(); ++k) store_gradient(wanted_at[k], gradients[k]);
   }
@@ -241,7 +241,7 @@ class LoopGradient {
   }
 
   void drop_unused() {
-    Values needed = next_;
+    BlockValues needed = next_;
     for (const auto& [i, value] : outputs_) needed.push_back(value);
     for (const auto& [i, value] : sums_) needed.push_back(value);
     block_->results = needed;
@@ -288,7 +288,7 @@ class LoopGradient {
     for (const auto& [i, gradient] : outputs_) block_->results.push_back(gradient);
 
     std::vector<std::unique_ptr<ir::Value>> ordered;
-    Values operands;
+    BlockValues operands;
     if (is_rnn_) operands.push_back(loop_.operands[0]);
     for (const Entry& entry : all) {
       const auto found = std::find_if(arguments.begin(), arguments.end(), [&](const auto& owned) {
@@ -349,12 +349,12 @@ class LoopGradient {
   std::size_t first_ = 0, carried_ = 0, sequences_ = 0;
   ir::StepDims dims_;
   std::unique_ptr<ir::Block> block_;
-  Values copied_, results_;  // arguments and results of the step, in the new block
+  BlockValues copied_, results_;  // arguments and results of the step, in the new block
   // Results in the new block and the arguments that hold their saved values.
   std::unordered_map<const ir::Value*, ir::Value*> saved_;
   std::vector<Entry> carried_entries_, by_step_, others_;
   std::vector<std::size_t> carried_of_;  // their numbers among the carried values
-  Values next_;                          // and their new values
+  BlockValues next_;                     // and their new values
   std::vector<std::pair<std::size_t, ir::Value*>> outputs_;  // by argument of the step
   std::vector<std::pair<std::size_t, ir::Value*>> sums_;
 };
@@ -363,7 +363,7 @@ class LoopGradient {
 void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
   ir::Program& program = *op.parent->program;
   ir::Block& outside = program.builder().block();
-  Values operands = op.operands;
+  BlockValues operands = op.operands;
   std::vector<std::size_t> results, wanted;
   for (std::size_t i = 0; i < op.results.size(); ++i) {
     if (!context.has_gradient(static_cast<int>(i))) continue;
@@ -389,7 +389,7 @@ void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
       ir::Value* result = copier.of(body->results[i]);
       known.emplace_back(result, add("d_result", result->type));
     }
-    Values inputs;
+    BlockValues inputs;
     for (const std::size_t i : wanted) inputs.push_back(copier.of(body->arguments[i - 1].get()));
     const ir::Builder::BlockGuard guard(program.builder(), *block);
     block->results = gradients_in(*block, known, inputs);
@@ -413,7 +413,7 @@ void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
 ir::Op& as_scan(const ir::Op& op) {
   ir::Program& program = *op.parent->program;
   ir::Block& outside = program.builder().block();
-  const auto append = [&](const char* name, Values operands, Attributes attributes) {
+  const auto append = [&](const char* name, BlockValues operands, Attributes attributes) {
     return program.append(outside, name, std::move(operands), std::move(attributes), op.location);
   };
   const Shape rows{Dim(std::string_view(program.builder().unique_symbol("steps")))};

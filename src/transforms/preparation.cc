@@ -9,7 +9,7 @@
 namespace trireme::transforms {
 namespace {
 
-using Values = std::unordered_set<const ir::Value*>;
+using ValueSet = std::unordered_set<const ir::Value*>;
 
 bool is_larger_than_operands(const ir::Op& op) {
   Dim read = 0;
@@ -43,7 +43,7 @@ class Finder {
 
   // Returns the last known values: those read by ops whose results are not known.
   std::vector<const ir::Value*> wanted() const {
-    const Values read = read_later();
+    const ValueSet read = read_later();
     std::vector<const ir::Value*> values;
     for (const auto& op : program_.main().ops) {
       if (op->results.empty() || !read.contains(op->result())) continue;
@@ -56,7 +56,7 @@ class Finder {
 
   // Returns the parameters read, also through a reshape, by ops whose results are not known.
   std::vector<const ir::Value*> parameters() const {
-    Values read = read_later();
+    ValueSet read = read_later();
     for (const auto& op : program_.main().ops) {
       if (op->results.size() == 1 && read.contains(op->result()) && costs_nothing(*op)) {
         read.insert(op->operands[0]);
@@ -70,8 +70,8 @@ class Finder {
   }
 
  private:
-  Values read_later() const {
-    Values read;
+  ValueSet read_later() const {
+    ValueSet read;
     for (const auto& op : program_.main().ops) {
       if (op->results.size() == 1 && known_.contains(op->result())) continue;
       for (const ir::Value* operand : op->operands) read.insert(operand);
@@ -88,8 +88,8 @@ class Finder {
   }
 
   const ir::Program& program_;
-  Values known_;    // depend only on parameters, or on nothing
-  Values numbers_;  // depend on nothing
+  ValueSet known_;    // depend only on parameters, or on nothing
+  ValueSet numbers_;  // depend on nothing
 };
 
 std::string free_name(const ir::Program& program) {

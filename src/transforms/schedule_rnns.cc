@@ -17,7 +17,7 @@
 namespace trireme::transforms {
 namespace {
 
-using Values = std::vector<ir::Value*>;
+using StepValues = std::vector<ir::Value*>;
 using Map = std::unordered_map<const ir::Value*, ir::Value*>;
 
 // Splits the step of one rnn. Values of the step are built on demand where they are needed: in the
@@ -46,7 +46,7 @@ class Scheduler {
     find_hoisted_after();
   }
 
-  Values run() {
+  StepValues run() {
     block_ = program_.make_block(program_.main());
     find_streams();
     build_loop();
@@ -54,7 +54,7 @@ class Scheduler {
     for (std::size_t k = 0; k < streams_.size(); ++k) {
       for_rows_[streams_[k]] = loop ? loop->results[states_.size() + k].get() : nullptr;
     }
-    Values results;
+    StepValues results;
     for (std::size_t i = 0; i < rnn_.body.results.size(); ++i) {
       results.push_back(is_used_[i] ? result(i, loop) : unused(i));
     }
@@ -188,10 +188,10 @@ class Scheduler {
     for (std::size_t i = 0; i < rnn_.states; ++i) {
       if (is_used_[i] && !sums_.contains(i)) in_loop(rnn_.body.arguments[i].get());
     }
-    Values outputs;
+    StepValues outputs;
     for (const ir::Value* stream : streams_) outputs.push_back(in_loop(stream));
     // The new value of a state may need other states, which are appended.
-    Values next;
+    StepValues next;
     for (std::size_t k = 0; k < states_.size(); ++k) {
       next.push_back(in_loop(updated(states_[k].index)));
     }
@@ -302,7 +302,7 @@ class Scheduler {
 
   const ir::Op* append_loop() {
     if (states_.empty() && streams_.empty()) return nullptr;
-    Values operands{time_.counts()};
+    StepValues operands{time_.counts()};
     std::vector<std::unique_ptr<ir::Value>> ordered;
     const auto take = [&](const ir::Value* inside, ir::Value* given) {
       auto& owned = block_->arguments;

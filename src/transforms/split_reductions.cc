@@ -56,7 +56,7 @@ Replacement split_total(ir::Builder& b, const ir::Op& op) {
   return {{b.make("div", {total, count})}};
 }
 
-Replacement split(ir::Builder& b, const ir::Op& op) {
+Replacement split_into_blocks(ir::Builder& b, const ir::Op& op) {
   if ((op.name() != "sum" && op.name() != "mean") || get_attribute<bool>(op.attributes, "keep")) {
     return std::nullopt;
   }
@@ -75,7 +75,7 @@ Replacement split(ir::Builder& b, const ir::Op& op) {
 }  // namespace
 
 void split_reductions(ir::Program& program) {
-  rewrite(program, [&](ir::Builder& b, const ir::Op& op) { return split(b, op); });
+  rewrite(program, [&](ir::Builder& b, const ir::Op& op) { return split_into_blocks(b, op); });
 }
 
 }  // namespace trireme::transforms

@@ -9,14 +9,14 @@
 namespace trireme::transforms {
 namespace {
 
-using Values = std::unordered_map<const ir::Value*, ir::Value*>;
+using ValueMap = std::unordered_map<const ir::Value*, ir::Value*>;
 
-void replace_reads(ir::Value*& value, const Values& values) {
+void replace_reads(ir::Value*& value, const ValueMap& values) {
   const auto found = values.find(value);
   if (found != values.end()) value = found->second;
 }
 
-void replace_reads(ir::Op& op, const Values& values) {
+void replace_reads(ir::Op& op, const ValueMap& values) {
   const std::size_t first =
       op.has(ir::Trait::side_effect) ? 1 : 0;  // operand 0, the parameter, is written
   for (std::size_t i = first; i < op.operands.size(); ++i) replace_reads(op.operands[i], values);
@@ -44,7 +44,7 @@ std::vector<TakenAssign> take_assigns(ir::Program& program,
                                       const std::function<bool(const ir::Parameter&)>& chosen) {
   const std::unordered_set<const ir::Value*> parameters = wanted(program, chosen);
   std::vector<TakenAssign> taken;
-  Values values;
+  ValueMap values;
   auto& ops = program.main().ops;
   for (std::unique_ptr<ir::Op>& op : std::exchange(ops, {})) {
     replace_reads(*op, values);

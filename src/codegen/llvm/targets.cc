@@ -13,7 +13,7 @@ struct Named {
 };
 
 // Of x86-64 the levels of its psABI.
-const std::vector<Named>& all() {
+const std::vector<Named>& named_targets() {
   const char* const kX86 = "x86_64-unknown-linux-gnu";
   static const std::vector<Named> targets{
       {"x86-64-v3", {.triple = kX86, .cpu = "x86-64-v3", .features = "", .vector_bytes = 32}},
@@ -32,7 +32,7 @@ const std::vector<Named>& all() {
 Target named_target(const std::string& name) {
   std::vector<std::string> names;
   std::string list;
-  for (const Named& known : all()) {
+  for (const Named& known : named_targets()) {
     if (name == known.name) return known.target;
     names.emplace_back(known.name);
     list += names.back() + ", ";

@@ -14,13 +14,13 @@
 namespace trireme {
 namespace {
 
-using Ids = std::span<const std::int64_t>;
+using IdSpan = std::span<const std::int64_t>;
 
 // The cost of an edit. A replacement costs one less, so that among paths with equal numbers of
 // edits the one with the most replacements is the cheapest.
 constexpr std::int64_t kEdit = std::int64_t{1} << 32;
 
-std::int64_t least_cost(Ids hypothesis, Ids reference) {
+std::int64_t least_cost(IdSpan hypothesis, IdSpan reference) {
   std::vector<std::int64_t> row(reference.size() + 1);  // from nothing of the hypothesis on
   for (std::size_t j = 1; j < row.size(); ++j) row[j] = row[j - 1] + kEdit;
   for (const std::int64_t element : hypothesis) {
@@ -35,7 +35,7 @@ std::int64_t least_cost(Ids hypothesis, Ids reference) {
   return row.back();
 }
 
-Ids::size_type checked_size(Ids ids) {
+IdSpan::size_type checked_size(IdSpan ids) {
   constexpr std::size_t kMax = std::size_t{1} << 30;  // costs must fit
   if (ids.size() < kMax) return ids.size();
   fail_usage(
@@ -64,7 +64,7 @@ std::vector<std::int64_t> numbered(std::span<const std::string> words, Numbers& 
   return ids;
 }
 
-Ids sequence(const PackedIds& packed, std::size_t i) {
+IdSpan sequence(const PackedIds& packed, std::size_t i) {
   const auto begin = static_cast<std::size_t>(packed.splits[i]);
   return packed.ids.subspan(begin, static_cast<std::size_t>(packed.splits[i + 1]) - begin);
 }
@@ -84,7 +84,7 @@ Edits& Edits::operator+=(const Edits& other) {
   return *this;
 }
 
-Edits edit_distance(Ids hypothesis, Ids reference) {
+Edits edit_distance(IdSpan hypothesis, IdSpan reference) {
   const auto given = static_cast<std::int64_t>(checked_size(hypothesis));
   const auto wanted = static_cast<std::int64_t>(checked_size(reference));
   const std::int64_t cost = least_cost(hypothesis, reference);
@@ -110,7 +110,9 @@ Edits edit_distance(std::span<const std::string> hypothesis,
   return edit_distance(given, numbered(reference, numbers));
 }
 
-void EditRate::update(Ids hypothesis, Ids reference) { add(edit_distance(hypothesis, reference)); }
+void EditRate::update(IdSpan hypothesis, IdSpan reference) {
+  add(edit_distance(hypothesis, reference));
+}
 
 void EditRate::update(std::string_view hypothesis, std::string_view reference) {
   add(edit_distance(hypothesis, reference));

@@ -10,7 +10,7 @@
 namespace trireme::text {
 namespace {
 
-using Ids = std::span<const std::int64_t>;
+using SampleIds = std::span<const std::int64_t>;
 
 // Streams of random numbers, one for each use of a seed in an epoch.
 enum Stream : std::uint64_t { kKeep, kWindow, kDraw, kStreams };
@@ -24,7 +24,7 @@ Tensor tensor_of(const std::vector<std::int64_t>& values) {
   return Tensor::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
 }
 
-void check_counts(Ids counts) {
+void check_counts(SampleIds counts) {
   for (std::size_t id = 0; id < counts.size(); ++id) {
     if (counts[id] < 0) {
       fail_usage("the count of id " + std::to_string(id) + " is " + std::to_string(counts[id]) +
@@ -46,7 +46,7 @@ struct Kept {
   std::vector<std::size_t> places;
 };
 
-Kept keep_some(Ids ids, Ids counts, const SkipGramOptions& options) {
+Kept keep_some(SampleIds ids, SampleIds counts, const SkipGramOptions& options) {
   std::vector<double> keep(counts.size(), 1.0);
   if (options.subsample > 0) keep = keep_probability(counts, options.subsample);
   Kept kept;
@@ -68,7 +68,7 @@ Kept keep_some(Ids ids, Ids counts, const SkipGramOptions& options) {
 
 }  // namespace
 
-Ngrams ngrams(Ids ids, std::int64_t n) {
+Ngrams ngrams(SampleIds ids, std::int64_t n) {
   if (n < 1) fail_usage("ngrams: n is " + std::to_string(n) + ", must be at least 1");
   const auto all = static_cast<std::int64_t>(ids.size());
   const std::int64_t samples = std::max<std::int64_t>(0, all - n + 1);
@@ -82,7 +82,7 @@ Ngrams ngrams(Ids ids, std::int64_t n) {
   return result;
 }
 
-SkipGrams skip_grams(Ids ids, Ids counts, const SkipGramOptions& options) {
+SkipGrams skip_grams(SampleIds ids, SampleIds counts, const SkipGramOptions& options) {
   check_options(options);
   const Kept kept = keep_some(ids, counts, options);
   std::vector<std::int64_t> centers;
@@ -107,7 +107,7 @@ SkipGrams skip_grams(Ids ids, Ids counts, const SkipGramOptions& options) {
   return {tensor_of(centers), tensor_of(contexts)};
 }
 
-std::vector<double> keep_probability(Ids counts, double t) {
+std::vector<double> keep_probability(SampleIds counts, double t) {
   check_counts(counts);
   if (!(t > 0)) fail_usage("keep_probability: t must be above 0");
   double words = 0;
@@ -120,7 +120,7 @@ std::vector<double> keep_probability(Ids counts, double t) {
   return keep;
 }
 
-std::vector<double> noise_distribution(Ids counts, double power) {
+std::vector<double> noise_distribution(SampleIds counts, double power) {
   check_counts(counts);
   if (!std::isfinite(power)) fail_usage("noise_distribution: the power must be a finite number");
   std::vector<double> noise;

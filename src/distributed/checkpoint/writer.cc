@@ -23,7 +23,7 @@ std::string table_options_text(const TableOptions& options) {
       options.decay);
 }
 
-PartInfo info_of(const Begun& checkpoint, const std::string& server, SparseTable& table) {
+PartInfo part_info(const Begun& checkpoint, const std::string& server, SparseTable& table) {
   PartInfo info;
   info.checkpoint = checkpoint.id;
   info.server = server;
@@ -90,7 +90,7 @@ void Writer::write_table(const Begun& checkpoint, const TableSlots& what, Files&
   const Slots slots = slots_of(what.slots, name);
   std::unique_ptr<Changes>& changes = changes_[name];
   if (changes == nullptr) changes = std::make_unique<Changes>(options_.marks);
-  PartInfo info = info_of(checkpoint, options_.server, table);
+  PartInfo info = part_info(checkpoint, options_.server, table);
   changes->begin(table, checkpoint.id, checkpoint.previous);
   Slots whole, changed;
   for (int slot = 0; slot < kSlots; ++slot) {

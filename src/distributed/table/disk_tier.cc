@@ -29,8 +29,8 @@ Key disk_key(std::uint64_t hash) {
   return key;
 }
 
-rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
-rocksdb::Slice slice(const Key& key) { return {key.data(), key.size()}; }
+rocksdb::Slice rocksdb_slice(std::string_view text) { return {text.data(), text.size()}; }
+rocksdb::Slice rocksdb_slice(const Key& key) { return {key.data(), key.size()}; }
 
 // After an error RocksDB looks every few seconds whether it may go on. write() tells it to, when
 // there is need.
@@ -138,9 +138,9 @@ void DiskTier::write(std::span<const Write> writes) {
   rocksdb::WriteBatch batch;
   for (const Write& write : writes) {
     if (write.record.empty()) {
-      batch.Delete(slice(disk_key(write.hash)));
+      batch.Delete(rocksdb_slice(disk_key(write.hash)));
     } else {
-      batch.Put(slice(disk_key(write.hash)), slice(write.record));
+      batch.Put(rocksdb_slice(disk_key(write.hash)), rocksdb_slice(write.record));
     }
   }
   rocksdb::Status status = database_->db->Write(unlogged(), &batch);
@@ -158,8 +158,8 @@ void DiskTier::erase_range(std::uint64_t first, std::uint64_t last) {
   rocksdb::DB& db = *database_->db;
   const Key from = disk_key(first), to = disk_key(last);
   rocksdb::WriteBatch batch;
-  batch.DeleteRange(db.DefaultColumnFamily(), slice(from), slice(to));
-  batch.Delete(slice(to));  // the range ends before it
+  batch.DeleteRange(db.DefaultColumnFamily(), rocksdb_slice(from), rocksdb_slice(to));
+  batch.Delete(rocksdb_slice(to));  // the range ends before it
   database_->check(db.Write(unlogged(), &batch), "delete cold rows", "call again");
 }
 
@@ -169,7 +169,7 @@ std::vector<std::string> DiskTier::read(std::span<const std::uint64_t> hashes, b
   for (const std::uint64_t hash : hashes) keys.push_back(disk_key(hash));
   std::vector<rocksdb::Slice> slices;
   slices.reserve(keys.size());
-  for (const Key& key : keys) slices.push_back(slice(key));
+  for (const Key& key : keys) slices.push_back(rocksdb_slice(key));
   std::vector<rocksdb::PinnableSlice> found(keys.size());
   std::vector<rocksdb::Status> statuses(keys.size());
   database_->db->MultiGet(rocksdb::ReadOptions(), database_->db->DefaultColumnFamily(), keys.size(),

@@ -17,21 +17,22 @@ constexpr std::uint32_t kMagic = 0x464d5254;  // "TRMF"
 constexpr std::uint8_t kFrameVersion = 1;
 constexpr std::size_t kChecksumAt = 40;
 
-struct Layout {
+struct HeaderLayout {
   std::uint32_t magic;
   std::uint8_t version, op, flags, code;
   std::uint32_t table, map_version, generation, request;
   std::uint64_t sequence;
   std::uint32_t sender, count, checksum, length;
 };
-static_assert(sizeof(Layout) == kHeaderBytes && offsetof(Layout, checksum) == kChecksumAt &&
-              offsetof(Layout, sequence) == 24);
+static_assert(sizeof(HeaderLayout) == kHeaderBytes &&
+              offsetof(HeaderLayout, checksum) == kChecksumAt &&
+              offsetof(HeaderLayout, sequence) == 24);
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-Layout layout_of(const Header& header, std::size_t length) {
+HeaderLayout layout_of(const Header& header, std::size_t length) {
   return {kMagic,
           kFrameVersion,
           header.op,
@@ -50,7 +51,7 @@ Layout layout_of(const Header& header, std::size_t length) {
 
 // Returns the checksum of the payload, whose checksum is `sum`, followed by the header with
 // checksum 0.
-std::uint32_t checksum_of(const Layout& layout, std::uint32_t sum) {
+std::uint32_t checksum_of(const HeaderLayout& layout, std::uint32_t sum) {
   return crc32c({reinterpret_cast<const char*>(&layout), sizeof layout}, sum);
 }
 
@@ -136,13 +137,13 @@ std::uint32_t checksum_of(const Payload& payload) {
 
 std::array<std::byte, kHeaderBytes> encode_header(const Header& header, std::size_t length,
                                                   std::uint32_t sum) {
-  Layout layout = layout_of(header, length);
+  HeaderLayout layout = layout_of(header, length);
   layout.checksum = checksum_of(layout, sum);
   return std::bit_cast<std::array<std::byte, kHeaderBytes>>(layout);
 }
 
 bool Arrived::intact() const {
-  const Layout layout = layout_of(frame.header, frame.payload.size());
+  const HeaderLayout layout = layout_of(frame.header, frame.payload.size());
   return checksum_of(layout, checksum_of(frame.payload)) == checksum;
 }
 
@@ -154,7 +155,7 @@ Arrived decode_frame(const Payload& bytes, std::size_t largest) {
   if (bytes.size() < kHeaderBytes) {
     fail_data(fmt::format("a frame of {} bytes, less than its header", bytes.size()));
   }
-  const auto layout = PayloadReader(bytes).value<Layout>();
+  const auto layout = PayloadReader(bytes).value<HeaderLayout>();
   if (layout.magic != kMagic) fail_data("a message that is no frame of Trireme");
   if (layout.version != kFrameVersion) {
     fail_data(fmt::format("a frame of version {}; this program speaks version {}", layout.version,

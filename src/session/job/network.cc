@@ -76,7 +76,7 @@ void check_rows(const Network& network, const Columns& columns, const Node& mode
                       columns.rows_of.at(columns.target.name), network.target.str(), logits.str()));
 }
 
-void check_classes(const Network& network, const Node& model) {
+void check_last_width(const Network& network, const Node& model) {
   if (network.logits.rank() == network.target.rank() + 1 && network.logits.dim(-1).is_constant()) {
     return;
   }
@@ -184,7 +184,7 @@ Network build_network(Program& program, const Settings& settings, const Columns&
   check_rows(network, columns, *settings.model);
   network.names = columns.names;
   const bool labels = network.task == Task::labels;
-  if (labels || network.task == Task::classes) check_classes(network, *settings.model);
+  if (labels || network.task == Task::classes) check_last_width(network, *settings.model);
   if (labels) {
     if (columns.target.levels == 0) {
       fail_at(*settings.loss,

@@ -20,22 +20,22 @@
 namespace trireme {
 namespace {
 
-struct Row {
+struct RankedRow {
   double group, score, relevance;
 };
-using Rows = std::vector<Row>;
+using Rows = std::vector<RankedRow>;
 using Iterator = Rows::const_iterator;
 
 // The end of the rows whose score equals that of `first`.
 Iterator end_of_tie(Iterator first, Iterator end) {
-  return std::find_if(first, end, [&](const Row& row) { return row.score != first->score; });
+  return std::find_if(first, end, [&](const RankedRow& row) { return row.score != first->score; });
 }
 
 double discount(std::size_t position) { return 1 / std::log2(static_cast<double>(position) + 2); }
 
 // (2^relevance - 1) / 2^scale, exact for tiny relevances. Quotients of gains do not depend on the
 // scale.
-double gain_of(const Row& row, double scale) {
+double gain_of(const RankedRow& row, double scale) {
   if (scale > 0) return std::exp2(row.relevance - scale) - std::exp2(-scale);
   return row.relevance < 1 ? std::expm1(row.relevance * std::log(2)) : std::exp2(row.relevance) - 1;
 }
@@ -83,7 +83,7 @@ double average_precision_of(Iterator begin, Iterator end, std::size_t) {
   for (Iterator first = begin; first != end;) {
     const Iterator last = end_of_tie(first, end);
     const auto here = static_cast<double>(
-        std::count_if(first, last, [](const Row& row) { return row.relevance > 0; }));
+        std::count_if(first, last, [](const RankedRow& row) { return row.relevance > 0; }));
     relevant += here;
     sum += here * relevant / static_cast<double>(last - begin);
     first = last;
@@ -96,7 +96,7 @@ double reciprocal_rank_of(Iterator begin, Iterator end, std::size_t k) {
   for (Iterator first = begin; first != end;) {
     const Iterator last = end_of_tie(first, end);
     const auto others =
-        std::count_if(first, last, [](const Row& row) { return !(row.relevance > 0); });
+        std::count_if(first, last, [](const RankedRow& row) { return !(row.relevance > 0); });
     if (others < last - first) {
       const auto place = static_cast<std::size_t>(first - begin + others + 1);
       return place <= k ? 1 / static_cast<double>(place) : 0;
@@ -121,7 +121,7 @@ Rows sorted_rows(const std::string& metric, const Tensor& all) {
     }
     rows.push_back({n[0], n[1], n[2]});
   }
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+  std::sort(rows.begin(), rows.end(), [](const RankedRow& a, const RankedRow& b) {
     return a.group != b.group ? a.group < b.group : a.score > b.score;
   });
   return rows;
@@ -136,9 +136,9 @@ double mean_over_groups(const std::string& metric, const Tensor& all, OfGroup of
   double sum = 0;
   std::int64_t groups = 0;
   for (Iterator begin = rows.begin(); begin != rows.end();) {
-    const Iterator end =
-        std::find_if(begin, rows.end(), [&](const Row& row) { return row.group != begin->group; });
-    if (std::any_of(begin, end, [](const Row& row) { return row.relevance > 0; })) {
+    const Iterator end = std::find_if(
+        begin, rows.end(), [&](const RankedRow& row) { return row.group != begin->group; });
+    if (std::any_of(begin, end, [](const RankedRow& row) { return row.relevance > 0; })) {
       sum += of_group(begin, end, k);
       ++groups;
     }

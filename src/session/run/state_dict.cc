@@ -16,7 +16,7 @@
 namespace trireme {
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
+using ShapeSizes = std::vector<std::int64_t>;
 
 Tensor transposed(const Tensor& matrix) {
   const std::int64_t rows = matrix.dim(0), columns = matrix.dim(1);
@@ -51,7 +51,8 @@ class Loading {
  private:
   void add(const ir::Parameter& parameter);
   // The tensor; null if it is missing or does not fit, which is noted.
-  const Tensor* find(const std::string& name, const ir::Parameter& parameter, const Sizes& shape);
+  const Tensor* find(const std::string& name, const ir::Parameter& parameter,
+                     const ShapeSizes& shape);
   // Null if a tensor is missing or does not fit.
   std::optional<Tensor> sum(const ir::Parameter& parameter, const ir::TorchSource& source);
 
@@ -66,7 +67,7 @@ class Loading {
 };
 
 const Tensor* Loading::find(const std::string& name, const ir::Parameter& parameter,
-                            const Sizes& shape) {
+                            const ShapeSizes& shape) {
   used_.insert(name);
   const auto found = tensors_.find(name);
   if (found == tensors_.end()) {
@@ -83,7 +84,7 @@ const Tensor* Loading::find(const std::string& name, const ir::Parameter& parame
 
 std::optional<Tensor> Loading::sum(const ir::Parameter& parameter, const ir::TorchSource& source) {
   const DType dtype = parameter.value->type.dtype;
-  Sizes shape = evaluate(parameter.value->type.shape, {});
+  ShapeSizes shape = evaluate(parameter.value->type.shape, {});
   if (source.transposed) std::reverse(shape.begin(), shape.end());
   Tensor total(f64, shape);
   // -0 changes no number that is added to it.
@@ -96,7 +97,7 @@ std::optional<Tensor> Loading::sum(const ir::Parameter& parameter, const ir::Tor
       for (std::int64_t i = 0; i < term.rows * row; ++i) to[i] += term.number;
       continue;
     }
-    Sizes whole = shape;
+    ShapeSizes whole = shape;
     whole[0] = term.size;
     const Tensor* tensor = find(term.tensor, parameter, whole);
     complete = complete && tensor != nullptr;
@@ -115,7 +116,7 @@ void Loading::add(const ir::Parameter& parameter) {
     if (auto value = sum(parameter, source.torch)) values_.emplace_back(&parameter, *value);
     return;
   }
-  const Sizes shape = evaluate(parameter.value->type.shape, {});
+  const ShapeSizes shape = evaluate(parameter.value->type.shape, {});
   const Tensor* tensor = find(source.name, parameter, shape);
   if (tensor != nullptr) values_.emplace_back(&parameter, *tensor);
 }
