@@ -19,7 +19,8 @@ for wheel in build/wheels/*.whl; do
   rm -rf build/wheels/unpacked
   "$venv/bin/wheel" unpack --dest build/wheels/unpacked "$wheel" >/dev/null
   mapfile -t packages < <(tools/install-deps.sh --list)
-  tools/third_party_notices.py build/wheels/unpacked/*/*.dist-info/licenses/NOTICES \
+  licenses=(build/wheels/unpacked/*/*.dist-info/licenses)
+  tools/third_party_notices.py "${licenses[0]}/NOTICES" \
     --bundled build/wheels/unpacked/*/trireme.libs "${packages[@]}"
   "$venv/bin/wheel" pack --dest-dir build/wheels build/wheels/unpacked/trireme-* >/dev/null
   rm -r build/wheels/unpacked
