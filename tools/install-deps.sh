@@ -6,7 +6,8 @@
 #                                  -DTRIREME_BUILD_DISTRIBUTED=OFF
 #   tools/install-deps.sh --bench  also packages that benchmarks compare with
 #   tools/install-deps.sh --wheel  also packages that a wheel of the Python package is built with
-#   tools/install-deps.sh --list   prints the packages to build with, and installs nothing
+#   tools/install-deps.sh --list   prints the packages to build with, and installs nothing; with
+#                                  --alone after it, those of --alone
 # docs/reference/dependencies.md has the purpose of each package.
 set -euo pipefail
 
@@ -37,7 +38,11 @@ case "${1:-}" in
   "") ;;
   --test) wanted+=("${tests[@]}") ;;
   --alone) wanted=("${build[@]}") ;;
-  --list) printf '%s\n' "${wanted[@]}"; exit 0 ;;
+  --list)
+    [ "${2:-}" != --alone ] || wanted=("${build[@]}")
+    printf '%s\n' "${wanted[@]}"
+    exit 0
+    ;;
   --bench) wanted+=("${bench[@]}") ;;
   --wheel) wanted+=("${wheel[@]}") ;;
   *) echo "usage: $0 [--test | --alone | --bench | --wheel | --list]" >&2; exit 2 ;;

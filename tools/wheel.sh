@@ -15,10 +15,10 @@ PATH=$PWD/$venv/bin:$PATH "$venv/bin/auditwheel" repair --zip-compression-level 
   --plat "manylinux_2_36_$(uname -m)" --wheel-dir build/wheels build/wheels/local/*.whl
 rm -r build/wheels/local
 # The licences of the bundled libraries ask for their notices.
+mapfile -t packages < <(tools/install-deps.sh --list)
 for wheel in build/wheels/*.whl; do
   rm -rf build/wheels/unpacked
   "$venv/bin/wheel" unpack --dest build/wheels/unpacked "$wheel" >/dev/null
-  mapfile -t packages < <(tools/install-deps.sh --list)
   licenses=(build/wheels/unpacked/*/*.dist-info/licenses)
   tools/third_party_notices.py "${licenses[0]}/NOTICES" \
     --bundled build/wheels/unpacked/*/trireme.libs "${packages[@]}"

@@ -32,6 +32,18 @@ TEST(JobResolve, EveryExampleReadsBackAsTheSameJob) {
   EXPECT_GT(count, 10);
 }
 
+TEST(JobResolve, FiltersSamplesAndListsReadBackAsTheSame) {
+  const std::string job =
+      "[data]\ntrain = [\"mnist/train\", { csv = \"a.csv\" }]\n"
+      "filter = [{ column = \"label\", values = [1, 2] }]\nsample = { balance = true }\n"
+      "[model]\nlayers = [{ linear = { units = 3 } }]\n[train]\nloss = \"cross_entropy\"\n"
+      "optimizer = \"adam\"\n";
+  const std::string once = resolved(job);
+  EXPECT_THAT(once, HasSubstr("invert = false"));
+  EXPECT_THAT(once, HasSubstr("separator = \",\""));
+  EXPECT_EQ(resolved(once), once);
+}
+
 TEST(JobResolve, FoldsReplaceTheShareForValidation) {
   const std::string job =
       "[data]\ntrain = \"mnist/train\"\nfolds = 3\n[model]\nlayers = [{ "
