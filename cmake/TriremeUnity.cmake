@@ -1,4 +1,5 @@
-# trireme_unity(TARGET): if TRIREME_UNITY is on, compiles up to 40 files of the target as one file.
+# trireme_unity(TARGET): if TRIREME_UNITY is on, compiles up to 40 files of the target as one file;
+# files that the build makes go alone.
 # Headers and templates are then compiled once per group, which takes a quarter of the time.
 # tools/unity_groups.py separates files whose definitions clash. Meant for CI: after a change of one
 # file, its whole group is compiled again.
@@ -11,6 +12,7 @@ function(trireme_unity target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cc$")
   list(TRANSFORM sources REPLACE "^([^/].*)$" "${CMAKE_CURRENT_SOURCE_DIR}/\\1")
+  list(FILTER sources EXCLUDE REGEX "^${PROJECT_BINARY_DIR}/")
   execute_process(
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/unity_groups.py --size 40 ${sources}
     OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)

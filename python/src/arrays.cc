@@ -16,10 +16,10 @@ namespace trireme::python {
 
 namespace {
 
-using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using NumpyArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
 // The DType of an array's elements. Errors: usage.
-DType dtype_of_array(const Array& array) {
+DType dtype_of_array(const NumpyArray& array) {
   const nb::dlpack::dtype type = array.dtype();
   const auto is = [&](nb::dlpack::dtype_code code, int bits) {
     return type.code == static_cast<std::uint8_t>(code) && type.bits == bits && type.lanes == 1;
@@ -59,11 +59,11 @@ nb::dlpack::dtype array_dtype(DType dtype) {
 
 // Keeps a Python object. The thread that drops it last may not hold the interpreter lock, and may
 // outlive the interpreter, as the thread's Arrays do.
-std::shared_ptr<const void> keep(Array array) {
-  return std::shared_ptr<const void>(new Array(std::move(array)), [](const void* kept) {
+std::shared_ptr<const void> keep(NumpyArray array) {
+  return std::shared_ptr<const void>(new NumpyArray(std::move(array)), [](const void* kept) {
     if (Py_IsInitialized() == 0) return;
     const nb::gil_scoped_acquire lock;
-    delete static_cast<const Array*>(kept);
+    delete static_cast<const NumpyArray*>(kept);
   });
 }
 
@@ -84,7 +84,7 @@ nb::object as_numpy(const nb::handle& object) {
   }
 }
 
-Tensor tensor_of_memory(DType dtype, Array array) {
+Tensor tensor_of_memory(DType dtype, NumpyArray array) {
   std::vector<std::int64_t> shape;
   for (std::size_t i = 0; i < array.ndim(); ++i) {
     shape.push_back(static_cast<std::int64_t>(array.shape(i)));
@@ -117,10 +117,10 @@ Tensor tensor_of(const nb::handle& object) {
   if (is_bfloat16(object)) {
     const nb::object numpy = nb::module_::import_("numpy");
     const nb::object bits = numpy.attr("require")(object, nb::none(), "CA").attr("view")("uint16");
-    const auto array = nb::cast<Array>(bits);
+    const auto array = nb::cast<NumpyArray>(bits);
     return tensor_of_memory(bf16, array);
   }
-  Array array;
+  NumpyArray array;
   if (!nb::try_cast(nb::borrow(object), array, false) &&
       !nb::try_cast(as_numpy(object), array, false)) {
     fail_object(object, "its elements are no numbers");

@@ -29,7 +29,7 @@ Tensor computed(const HeldArray& held) {
   return held.array.tensor();
 }
 
-nb::tuple sizes_of(const HeldArray& held) {
+nb::tuple shape_of(const HeldArray& held) {
   std::vector<std::int64_t> shape = held.array.shape();
   nb::list sizes;
   for (const std::int64_t size : shape) sizes.append(size);
@@ -57,7 +57,7 @@ Array array_from(nb::handle given, bool copy) {
   return Array(copy ? tensor.clone() : std::move(tensor));
 }
 
-std::vector<Array> arrays_of(nb::handle given) {
+std::vector<Array> elements_of(nb::handle given) {
   std::vector<Array> arrays;
   for (const nb::handle element : given) {
     const HeldArray* held = nullptr;
@@ -80,12 +80,12 @@ nb::list to_list(const std::vector<Array>& arrays) {
 ArraysFunction function_of(nb::handle function) {
   return [function](const std::vector<Array>& arguments) {
     const nb::gil_scoped_acquire lock;
-    return arrays_of(function(to_list(arguments)));
+    return elements_of(function(to_list(arguments)));
   };
 }
 
 nb::object value_and_gradients_of(nb::handle function, nb::handle arguments) {
-  const std::vector<Array> given = arrays_of(arguments);
+  const std::vector<Array> given = elements_of(arguments);
   const SourceLocation where = caller();
   ValueAndGradients found;
   {
@@ -108,7 +108,7 @@ struct HeldJit {
 };
 
 nb::list call(HeldJit& held, nb::handle function, nb::handle arguments) {
-  const std::vector<Array> given = arrays_of(arguments);
+  const std::vector<Array> given = elements_of(arguments);
   std::vector<Array> results;
   held.function = function;
   {
@@ -223,7 +223,7 @@ void add_immediate(nb::module_& m) {
       "Numbers that are computed when they are read. tr.array() makes one of numbers; functions of "
       "Values take Arrays and return Arrays.");
   type.def_prop_ro("dtype", [](const HeldArray& held) { return held.array.dtype(); })
-      .def_prop_ro("shape", sizes_of, nb::sig("def shape(self) -> tuple[int, ...]"))
+      .def_prop_ro("shape", shape_of, nb::sig("def shape(self) -> tuple[int, ...]"))
       .def_prop_ro("ndim", [](const HeldArray& held) { return held.array.rank(); })
       .def_prop_ro("size", [](const HeldArray& held) { return held.array.elements(); })
       .def_prop_ro("is_computed", [](const HeldArray& held) { return held.array.is_computed(); })

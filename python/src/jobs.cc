@@ -45,7 +45,7 @@ nb::object batches_or_none(const data::Batches* batches) {
   return batches == nullptr ? nb::none() : nb::cast(*batches);
 }
 
-JobResult run(Job& job, const nb::kwargs& given) {
+JobResult run_job(Job& job, const nb::kwargs& given) {
   FitOptions options;
   std::optional<JobResult> result;
   const InUse used(&job);
@@ -119,7 +119,7 @@ void add_jobs(nb::module_& m) {
       .def("resolved", &Job::resolved,
            "The job as TOML with the defaults of all options. It reads back as the same job.")
       .def("summary", &Job::summary, "One line about the model. Compiles the training step.")
-      .def("fit_and_save", run, nb::arg("options"),
+      .def("fit_and_save", run_job, nb::arg("options"),
            nb::sig("def fit_and_save(self, **options: Any) -> JobResult"));
 }
 

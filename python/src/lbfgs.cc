@@ -38,7 +38,7 @@ void make(HeldLbfgs* self, Session& session, nb::handle given, const nb::kwargs&
   new (self) HeldLbfgs{&session, Lbfgs(session, loss, options, caller())};
 }
 
-LbfgsResult minimize(HeldLbfgs& self, const nb::dict& arrays) {
+LbfgsResult minimize_unlocked(HeldLbfgs& self, const nb::dict& arrays) {
   const Feeds feeds = feeds_of(arrays);
   const InUse used(self.session);
   const nb::gil_scoped_release unlocked;
@@ -69,7 +69,7 @@ void add_lbfgs(nb::module_& m) {
            "Appends the gradients of the loss, a scalar, to its Program. max_evaluations: of the "
            "loss and its gradients; 0 is 25 for each iteration. parameters: patterns of names; * "
            "matches any text.")
-      .def("minimize", minimize, nb::arg("feeds"),
+      .def("minimize", minimize_unlocked, nb::arg("feeds"),
            nb::sig("def minimize(self, feeds: Mapping[str, Any]) -> LbfgsResult"),
            "Changes the parameters of the Session until a tolerance or a limit is reached, or no "
            "smaller loss is found. Raises NumericError if the first loss is not finite.");

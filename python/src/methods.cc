@@ -53,7 +53,7 @@ IndexItem item_of(nb::handle given) {
 }
 
 // A product of vectors has matrices of one row or one column.
-Value product(const Value& a, const Value& b, const SourceLocation& where) {
+Value matrix_product(const Value& a, const Value& b, const SourceLocation& where) {
   const auto with_axis = [&](const Value& x, std::size_t place) {
     if (x.rank() != 1) return x;
     Shape shape = x.shape();
@@ -75,7 +75,7 @@ nb::object multiply(nb::handle a, nb::handle b) {
   Value left, right;
   // Python then tries the operator of the other object, and raises TypeError if it has none.
   if (!read(a, left) || !read(b, right)) return nb::borrow(Py_NotImplemented);
-  return to_python(product(left, right, caller()));
+  return to_python(matrix_product(left, right, caller()));
 }
 
 // The arguments of x.reshape(2, 3) and x.reshape((2, 3)).

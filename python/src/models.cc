@@ -28,7 +28,8 @@ SaveOptions save_options(const Call& call) {
   return options;
 }
 
-void save(const Program& program, Session& session, nb::handle directory, const nb::kwargs& given) {
+void save_model(const Program& program, Session& session, nb::handle directory,
+                const nb::kwargs& given) {
   nb::dict all;
   all.update(given);
   all["directory"] = directory;
@@ -75,7 +76,7 @@ void add_models(nb::module_& m) {
             new (self) SaveOptions(save_options(Call("save_model", given, caller())));
           },
           nb::arg("options"), nb::sig("def __init__(self, **options: Any) -> None"));
-  m.def("save_model", save, nb::arg("program"), nb::arg("session"), nb::arg("directory"),
+  m.def("save_model", save_model, nb::arg("program"), nb::arg("session"), nb::arg("directory"),
         nb::arg("options"),
         nb::sig("def save_model(program: Program, session: Session, directory: str, *, inputs: "
                 "Sequence[Value] = (), outputs: Sequence[Value] = (), output_names: Sequence[str] "

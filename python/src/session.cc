@@ -109,8 +109,8 @@ void set_updates(nb::handle updates, RunOptions& options) {
   }
 }
 
-nb::object run(Session& session, const nb::dict& arrays, nb::handle fetches, bool training,
-               nb::handle updates, bool check_finite) {
+nb::object run_session(Session& session, const nb::dict& arrays, nb::handle fetches, bool training,
+                       nb::handle updates, bool check_finite) {
   const Feeds feeds = feeds_of(arrays);
   RunOptions options{.training = training, .check_finite = check_finite};
   set_updates(updates, options);
@@ -172,7 +172,7 @@ void add_session(nb::module_& m) {
                   "True, fuse: bool = True, libraries: bool = True, interpreter: bool = False, "
                   "max_bytes: int = 0, max_operations: int = 0, profile: str = '') -> None"),
           "parameters_of: another Session, which shares its parameters of the same names.")
-      .def("run", run, nb::arg("feeds"), nb::arg("fetches"), nb::kw_only(),
+      .def("run", run_session, nb::arg("feeds"), nb::arg("fetches"), nb::kw_only(),
            nb::arg("training") = false, nb::arg("updates") = nb::bool_(false),
            nb::arg("check_finite") = false,
            nb::sig("def run(self, feeds: Mapping[str, Any], fetches: Value | Sequence[Value], *, "

@@ -20,11 +20,11 @@ namespace trireme::python {
 
 namespace {
 
-using Texts = std::map<std::string, std::string>;
+using Metadata = std::map<std::string, std::string>;
 
 nb::str python_text(const std::string& text) { return nb::str(text.c_str(), text.size()); }
 
-nb::dict arrays_of(const StateDict& tensors) {
+nb::dict state_arrays(const StateDict& tensors) {
   nb::dict arrays;
   for (const auto& [name, tensor] : tensors) arrays[python_text(name)] = array_of(tensor);
   return arrays;
@@ -47,8 +47,8 @@ StateDict tensors_of(const char* function, const nb::dict& arrays) {
   return tensors;
 }
 
-Texts texts_of(const char* function, const nb::dict& given) {
-  Texts texts;
+Metadata texts_of(const char* function, const nb::dict& given) {
+  Metadata texts;
   for (const auto& [name, text] : given) {
     std::string key, value;
     if (!PyUnicode_Check(name.ptr()) || !PyUnicode_Check(text.ptr()) || !read(name, key) ||
@@ -69,17 +69,17 @@ std::string path_of(const char* function, nb::handle given) {
                                     type_text(given) + "\n  hint   give a str or a Path");
 }
 
-StateDict load(const char* function, nb::handle given, Texts* metadata) {
+StateDict load_file(const char* function, nb::handle given, Metadata* metadata) {
   const std::string path = path_of(function, given);
   const nb::gil_scoped_release unlocked;
   return load_safetensors(path, metadata);
 }
 
-void save(nb::handle given, const nb::dict& arrays, const nb::dict& metadata) {
+void save_file(nb::handle given, const nb::dict& arrays, const nb::dict& metadata) {
   constexpr const char* kFunction = "save_safetensors";
   const std::string path = path_of(kFunction, given);
   const StateDict tensors = tensors_of(kFunction, arrays);
-  const Texts texts = texts_of(kFunction, metadata);
+  const Metadata texts = texts_of(kFunction, metadata);
   const nb::gil_scoped_release unlocked;
   save_safetensors(path, tensors, texts);
 }
@@ -93,7 +93,7 @@ nb::dict state_of(Session& session) {
     const nb::gil_scoped_release unlocked;
     tensors = state_dict(session);
   }
-  return arrays_of(tensors);
+  return state_arrays(tensors);
 }
 
 nb::tuple load_state(Session& session, const nb::dict& arrays, bool strict, nb::handle layout,
@@ -115,7 +115,7 @@ nb::tuple load_state(Session& session, const nb::dict& arrays, bool strict, nb::
 }
 
 void add_state(nb::module_& m) {
-  m.def("save_safetensors", save, nb::arg("path"), nb::arg("tensors"),
+  m.def("save_safetensors", save_file, nb::arg("path"), nb::arg("tensors"),
         nb::arg("metadata") = nb::dict(),
         nb::sig("def save_safetensors(path: str | os.PathLike[str], tensors: Mapping[str, Any], "
                 "metadata: Mapping[str, str] = {}) -> None"),
@@ -123,15 +123,15 @@ void add_state(nb::module_& m) {
         "the new one.");
   m.def(
       "load_safetensors",
-      [](nb::handle path) { return arrays_of(load("load_safetensors", path, nullptr)); },
+      [](nb::handle path) { return state_arrays(load_file("load_safetensors", path, nullptr)); },
       nb::arg("path"),
       nb::sig("def load_safetensors(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]"),
       "All arrays of a safetensors file by name. Those of BF16 need the package ml_dtypes.");
   m.def(
       "safetensors_metadata",
       [](nb::handle path) {
-        Texts metadata;
-        load("safetensors_metadata", path, &metadata);
+        Metadata metadata;
+        load_file("safetensors_metadata", path, &metadata);
         nb::dict texts;
         for (const auto& [name, text] : metadata) texts[python_text(name)] = text;
         return texts;
