@@ -32,6 +32,7 @@ ROOMS = {
     "session": ["ir", "kernel_ir", "plan", "device", "data", "ops", "transforms", "codegen",
                 "kernels", "nn", "compiler", "runtime", "inference"],
     "distributed": ["session", "data", "nn", "runtime", "transforms", "ir"],
+    "onnx": ["session", "nn", "ir"],
 }
 
 FLOORS = [
@@ -41,7 +42,7 @@ FLOORS = [
     ["compiler", "runtime"],
     ["inference"],
     ["session"],
-    ["distributed"],
+    ["distributed", "onnx"],
 ]
 
 # Folders of a room, lowest first: a folder includes itself and lower ones.
@@ -49,7 +50,7 @@ FOLDER_ORDER = {"session": ["run", "immediate", "metrics", "model", "train", "jo
 
 # Rooms that are no part of the library: most of what they can is in no public header, so their
 # measuring programs include them.
-APART = ["distributed"]
+APART = ["distributed", "onnx"]
 
 # Which room a public header belongs to: that room implements it, the rooms above may include it.
 PUBLIC_HEADERS = {
@@ -65,6 +66,7 @@ PUBLIC_HEADERS = {
     "array": "session", "callback": "session", "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "lbfgs": "session", "metrics": "session", "precision": "session", "saved_model": "session", "session": "session", "state": "session",
     "tensorboard": "session", "trainer": "session", "trireme": "session",
     "distributed": "distributed", "exported_table": "distributed",
+    "onnx": "onnx",
 }
 
 # Rooms whose code asks traits of ops instead of their names. A file that rewrites certain ops, or
@@ -85,7 +87,7 @@ THIRD_PARTY = [
     (r"toml\+\+/|toml\.hpp", ["src/session"]),
     (r"png\.h|turbojpeg\.h|zlib\.h|zstd\.h|archive(_entry)?\.h|pugixml\.hpp|sentencepiece_", ["src/data"]),
     (r"yaml-cpp/", ["src/data", "src/distributed/launch"]),
-    (r"protozero/", ["src/data", "src/session/train", "src/distributed/coordination"]),
+    (r"protozero/", ["src/data", "src/session/train", "src/distributed/coordination", "src/onnx"]),
     (r"openssl/", ["src/distributed/placement"]),
     (r"nlohmann/", ["src/base", "src/ir", "src/data", "src/plan", "src/inference", "src/session", "src/distributed", "apps"]),
     (r"CLI/", ["apps"]),

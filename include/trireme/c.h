@@ -47,7 +47,12 @@ enum {
   TRIREME_F32 = 4,
   TRIREME_F64 = 5,
   TRIREME_BF16 = 6, /* the upper half of an f32 */
-  TRIREME_F16 = 7   /* binary16 of IEEE 754 */
+  TRIREME_F16 = 7,  /* binary16 of IEEE 754 */
+  TRIREME_I8 = 8,
+  TRIREME_I16 = 9,
+  TRIREME_U16 = 10,
+  TRIREME_U32 = 11,
+  TRIREME_U64 = 12
 };
 
 typedef struct trireme_model trireme_model;

@@ -12,7 +12,22 @@ namespace trireme {
 
 // Element types. `boolean` is stored as one byte, 0 or 1. bf16 (8 exponent bits, 7 fraction bits)
 // and f16 (5 and 10, binary16 of IEEE 754) are storage formats: cast to f32 for arithmetic.
-enum class DType : std::uint8_t { boolean, u8, i32, i64, f32, f64, bf16, f16 };
+// Arithmetic of integers wraps.
+enum class DType : std::uint8_t {
+  boolean,
+  u8,
+  i32,
+  i64,
+  f32,
+  f64,
+  bf16,
+  f16,
+  i8,
+  i16,
+  u16,
+  u32,
+  u64
+};
 
 inline constexpr DType boolean = DType::boolean;
 inline constexpr DType u8 = DType::u8;
@@ -22,6 +37,11 @@ inline constexpr DType f32 = DType::f32;
 inline constexpr DType f64 = DType::f64;
 inline constexpr DType bf16 = DType::bf16;
 inline constexpr DType f16 = DType::f16;
+inline constexpr DType i8 = DType::i8;
+inline constexpr DType i16 = DType::i16;
+inline constexpr DType u16 = DType::u16;
+inline constexpr DType u32 = DType::u32;
+inline constexpr DType u64 = DType::u64;
 
 // The properties of a DType.
 struct DTypeInfo {
@@ -35,7 +55,7 @@ struct DTypeInfo {
 };
 
 // All DTypes, in the order of their values.
-inline constexpr std::array<DTypeInfo, 8> kDTypes = {{
+inline constexpr std::array<DTypeInfo, 13> kDTypes = {{
     {boolean, "boolean", 1, DTypeInfo::Kind::boolean, true, 0, 1},
     {u8, "u8", 1, DTypeInfo::Kind::integer, true, 0, 255},
     {i32, "i32", 4, DTypeInfo::Kind::integer, true, -2147483648.0, 2147483647.0},
@@ -44,6 +64,11 @@ inline constexpr std::array<DTypeInfo, 8> kDTypes = {{
     {f64, "f64", 8, DTypeInfo::Kind::floating, true, -9007199254740992.0, 9007199254740992.0},
     {bf16, "bf16", 2, DTypeInfo::Kind::floating, false, -256.0, 256.0},
     {f16, "f16", 2, DTypeInfo::Kind::floating, false, -2048.0, 2048.0},
+    {i8, "i8", 1, DTypeInfo::Kind::integer, true, -128, 127},
+    {i16, "i16", 2, DTypeInfo::Kind::integer, true, -32768, 32767},
+    {u16, "u16", 2, DTypeInfo::Kind::integer, true, 0, 65535},
+    {u32, "u32", 4, DTypeInfo::Kind::integer, true, 0, 4294967295.0},
+    {u64, "u64", 8, DTypeInfo::Kind::integer, true, 0, 18446744073709549568.0},
 }};
 
 constexpr const DTypeInfo& info_of(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
@@ -60,8 +85,11 @@ constexpr bool is_half(DType dtype) { return is_float(dtype) && !info_of(dtype).
 constexpr bool is_arithmetic_float(DType dtype) {
   return is_float(dtype) && info_of(dtype).has_arithmetic;
 }
-// u8, i32 and i64.
 constexpr bool is_integer(DType dtype) { return info_of(dtype).kind == DTypeInfo::Kind::integer; }
+// boolean and the integers without a sign.
+constexpr bool is_unsigned(DType dtype) {
+  return !is_float(dtype) && info_of(dtype).lowest_integer == 0;
+}
 
 namespace detail {
 template <class T>
@@ -74,6 +102,16 @@ template <>
 struct DTypeOf<std::int32_t> : std::integral_constant<DType, i32> {};
 template <>
 struct DTypeOf<std::int64_t> : std::integral_constant<DType, i64> {};
+template <>
+struct DTypeOf<std::int8_t> : std::integral_constant<DType, i8> {};
+template <>
+struct DTypeOf<std::int16_t> : std::integral_constant<DType, i16> {};
+template <>
+struct DTypeOf<std::uint16_t> : std::integral_constant<DType, u16> {};
+template <>
+struct DTypeOf<std::uint32_t> : std::integral_constant<DType, u32> {};
+template <>
+struct DTypeOf<std::uint64_t> : std::integral_constant<DType, u64> {};
 template <>
 struct DTypeOf<float> : std::integral_constant<DType, f32> {};
 template <>

@@ -27,6 +27,11 @@ DType dtype_of_array(const NumpyArray& array) {
   using Code = nb::dlpack::dtype_code;
   if (is(Code::Bool, 8)) return boolean;
   if (is(Code::UInt, 8)) return u8;
+  if (is(Code::UInt, 16)) return u16;
+  if (is(Code::UInt, 32)) return u32;
+  if (is(Code::UInt, 64)) return u64;
+  if (is(Code::Int, 8)) return i8;
+  if (is(Code::Int, 16)) return i16;
   if (is(Code::Int, 32)) return i32;
   if (is(Code::Int, 64)) return i64;
   if (is(Code::Float, 32)) return f32;
@@ -46,7 +51,12 @@ nb::dlpack::dtype array_dtype(DType dtype) {
   using Code = nb::dlpack::dtype_code;
   switch (dtype) {
     case DType::boolean: return make(Code::Bool);
-    case DType::u8: return make(Code::UInt);
+    case DType::u8:
+    case DType::u16:
+    case DType::u32:
+    case DType::u64: return make(Code::UInt);
+    case DType::i8:
+    case DType::i16:
     case DType::i32:
     case DType::i64: return make(Code::Int);
     case DType::bf16: return make(Code::UInt);  // the bits, of which array_of() makes a view

@@ -154,7 +154,12 @@ std::string description(const HeldArray& held) {
       case DType::f64: add_range<double>(numbers, text); break;
       case DType::i32: add_range<std::int32_t>(numbers, text); break;
       case DType::i64: add_range<std::int64_t>(numbers, text); break;
+      case DType::i8: add_range<std::int8_t>(numbers, text); break;
+      case DType::i16: add_range<std::int16_t>(numbers, text); break;
       case DType::u8: add_range<std::uint8_t>(numbers, text); break;
+      case DType::u16: add_range<std::uint16_t>(numbers, text); break;
+      case DType::u32: add_range<std::uint32_t>(numbers, text); break;
+      case DType::u64: add_range<std::uint64_t>(numbers, text); break;
       default: break;
     }
   }

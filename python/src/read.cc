@@ -187,14 +187,19 @@ bool read(nb::handle given, DType& value) {
     if (!nb::hasattr(given, "name")) return false;  // numpy.dtype("float32").name
     name = nb::cast<std::string>(nb::str(given.attr("name")));
   }
-  const std::array<std::pair<const char*, DType>, 8> numpy = {{{"bool", DType::boolean},
-                                                               {"uint8", DType::u8},
-                                                               {"int32", DType::i32},
-                                                               {"int64", DType::i64},
-                                                               {"float16", DType::f16},
-                                                               {"bfloat16", DType::bf16},
-                                                               {"float32", DType::f32},
-                                                               {"float64", DType::f64}}};
+  const std::array<std::pair<const char*, DType>, 13> numpy = {{{"bool", DType::boolean},
+                                                                {"uint8", DType::u8},
+                                                                {"int8", DType::i8},
+                                                                {"int16", DType::i16},
+                                                                {"uint16", DType::u16},
+                                                                {"uint32", DType::u32},
+                                                                {"uint64", DType::u64},
+                                                                {"int32", DType::i32},
+                                                                {"int64", DType::i64},
+                                                                {"float16", DType::f16},
+                                                                {"bfloat16", DType::bf16},
+                                                                {"float32", DType::f32},
+                                                                {"float64", DType::f64}}};
   for (const auto& [word, dtype] : numpy) {
     if (name == word) {
       value = dtype;
@@ -202,7 +207,8 @@ bool read(nb::handle given, DType& value) {
     }
   }
   if (parse_dtype(name, &value)) return true;
-  fail("\"" + name + "\" is no dtype", "one of f32, f64, f16, bf16, i32, i64, u8, boolean");
+  fail("\"" + name + "\" is no dtype",
+       "one of f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, boolean");
 }
 
 bool read(nb::handle given, Dim& value) {

@@ -13,8 +13,9 @@ __all__ = ["Batches", "Column", "Dataset", "concatenate", "from_arrays", "from_g
 if TYPE_CHECKING:  # NumPy takes most of the time of an import, so functions import it
     from numpy.typing import NDArray
 
-_NUMPY = {"boolean": "bool", "u8": "uint8", "i32": "int32", "i64": "int64", "f32": "float32",
-          "f64": "float64", "f16": "float16"}
+_NUMPY = {"boolean": "bool", "f16": "float16", "f32": "float32", "f64": "float64",
+          "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+          "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64"}
 
 
 def from_arrays(columns: Mapping[str, Any], class_names: Sequence[str] = ()) -> Dataset:
@@ -97,7 +98,7 @@ def converted(array: "NDArray[Any]", dtype: DType, what: str) -> "NDArray[Any]":
     wanted = _NUMPY.get(dtype.name)
     if wanted is None or array.dtype == wanted:
         return array
-    if dtype.name in ("u8", "i32", "i64") and array.dtype.kind not in "iub":
+    if dtype.name[0] in "iu" and array.dtype.kind not in "iub":
         raise UsageError(f"{what} has dtype {array.dtype}, and its input {dtype.name}\n"
                          f"  hint   convert it: array.astype(\"{wanted}\")")
     return array.astype(wanted)

@@ -23,7 +23,9 @@ constexpr char kMetadata[] = "__metadata__";
 
 constexpr std::pair<DType, const char*> kDTypeNames[] = {
     {DType::boolean, "BOOL"}, {DType::u8, "U8"},   {DType::i32, "I32"},   {DType::i64, "I64"},
-    {DType::f32, "F32"},      {DType::f64, "F64"}, {DType::bf16, "BF16"}, {DType::f16, "F16"}};
+    {DType::f32, "F32"},      {DType::f64, "F64"}, {DType::bf16, "BF16"}, {DType::f16, "F16"},
+    {DType::i8, "I8"},        {DType::i16, "I16"}, {DType::u16, "U16"},   {DType::u32, "U32"},
+    {DType::u64, "U64"}};
 
 // The bytes of a tensor, as offsets from the end of the header.
 struct Place {

@@ -16,6 +16,11 @@ std::string element_text(const Tensor& tensor, std::int64_t i) {
   switch (tensor.dtype()) {
     case DType::boolean: return tensor.data<bool>()[i] ? "true" : "false";
     case DType::u8: return std::to_string(tensor.data<std::uint8_t>()[i]);
+    case DType::i8: return std::to_string(tensor.data<std::int8_t>()[i]);
+    case DType::i16: return std::to_string(tensor.data<std::int16_t>()[i]);
+    case DType::u16: return std::to_string(tensor.data<std::uint16_t>()[i]);
+    case DType::u32: return std::to_string(tensor.data<std::uint32_t>()[i]);
+    case DType::u64: return std::to_string(tensor.data<std::uint64_t>()[i]);
     case DType::i32: return std::to_string(tensor.data<std::int32_t>()[i]);
     case DType::i64: return std::to_string(tensor.data<std::int64_t>()[i]);
     case DType::f32: return fmt::format("{:.5g}", tensor.data<float>()[i]);

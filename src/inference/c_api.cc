@@ -65,7 +65,7 @@ trireme_status guarded(const Body& body) noexcept {
 
 // trireme_dtype has the values of DType.
 static_assert(TRIREME_BOOL == static_cast<int>(DType::boolean) &&
-              TRIREME_F16 == static_cast<int>(DType::f16));
+              TRIREME_U64 == static_cast<int>(DType::u64));
 
 trireme_dtype to_c(DType dtype) { return static_cast<trireme_dtype>(dtype); }
 DType from_c(trireme_dtype dtype) { return static_cast<DType>(dtype); }

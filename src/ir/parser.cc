@@ -20,6 +20,15 @@ constexpr std::size_t kMaxAttributes = 256;
 constexpr std::size_t kMaxCandidates = 1000;  // names compared for "did you mean"
 constexpr std::size_t kMaxSuggestionLength = 64;
 
+std::string dtype_hint() {
+  std::string names;
+  for (const DTypeInfo& info : kDTypes) {
+    if (!names.empty()) names += ", ";
+    names += info.name;
+  }
+  return "dtypes are " + names;
+}
+
 class Parser {
  public:
   Parser(std::string_view text, const OpSet& op_set, InternalOps internal_ops)
@@ -236,8 +245,7 @@ class Parser {
     Type type;
     const std::string dtype(scan_.word().substr(0, kMaxSuggestionLength));
     if (!parse_dtype(dtype, &type.dtype)) {
-      scan_.fail_at(at, "expected a type such as f32[2, 3], found '" + dtype + "'",
-                    "dtypes are boolean, u8, i32, i64, f32 and f64");
+      scan_.fail_at(at, "expected a type such as f32[2, 3], found '" + dtype + "'", dtype_hint());
     }
     type.shape = parse_shape();
     if (scan_.accept_word("splits")) {

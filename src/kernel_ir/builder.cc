@@ -15,7 +15,7 @@ void require(bool condition, const char* what, ExprOp op) {
 bool takes_integers(ExprOp op) { return op == ExprOp::neg || op == ExprOp::abs; }
 
 bool same_width(DType a, DType b) {
-  return size_of(a) == size_of(b) && is_arithmetic_float(a) != is_arithmetic_float(b);
+  return size_of(a) == size_of(b) && a != DType::boolean && b != DType::boolean;
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ ExprId Builder::cast(ExprId a, DType to) {
 }
 
 ExprId Builder::bitcast(ExprId a, DType to) {
-  require(to == type(a) || same_width(to, type(a)), "goes between i32 and f32, i64 and f64",
+  require(to == type(a) || same_width(to, type(a)), "goes between dtypes of one size",
           ExprOp::bitcast);
   return make({.op = ExprOp::bitcast, .type = to, .args = {a, kNoExpr, kNoExpr}});
 }

@@ -34,14 +34,14 @@ bool Builder::is_integer_constant(ExprId id, std::int64_t value) const {
 
 bool Builder::not_negative(ExprId id) const {
   const Expr& e = kernel_.expr(id);
-  if (e.type == DType::u8 || e.type == DType::boolean) return true;
+  if (is_unsigned(e.type)) return true;
   switch (e.op) {
     case ExprOp::constant: return e.integer >= 0;
     case ExprOp::size:
     case ExprOp::loop_var: return true;
     case ExprOp::cast: {
       const DType from = kernel_.expr(e.args[0]).type;
-      return from == DType::u8 || from == DType::boolean ||
+      return (is_unsigned(from) && size_of(from) < size_of(e.type)) ||
              (e.type == DType::i64 && from == DType::i32 && not_negative(e.args[0]));
     }
     case ExprOp::add:

@@ -52,7 +52,7 @@ enum class ExprOp : std::uint8_t {
   cast,     // to `type`. float to integer truncates; NaN gives 0, out of range saturates. integer
             // to integer wraps. to boolean is "not equal to 0". bf16 and f16 go to and from f32
             // alone, rounded to the nearest, of two to the even one
-  bitcast,  // between i32 and f32, i64 and f64
+  bitcast,  // between dtypes of one size, but not boolean
 
   // Two arguments of one type. Integer arithmetic wraps; div and rem truncate as in C, and
   // division by zero gives 0; rem of floats is fmod. min and max give NaN if either argument is

@@ -23,40 +23,70 @@ Scalar of_number(DType type, double value) { return {.number = rounded_to(type, 
 bool holds_number(DType type) { return is_float(type); }
 Scalar of_boolean(bool value) { return {.integer = value ? 1 : 0}; }
 
+unsigned bits_of(DType type) {
+  return type == DType::boolean ? 1 : static_cast<unsigned>(size_of(type)) * 8;
+}
+
+// The smallest and the largest integer of a type; that of u64 as its bits.
+std::int64_t lowest(DType type) {
+  return is_unsigned(type) ? 0 : std::numeric_limits<std::int64_t>::min() >> (64 - bits_of(type));
+}
+std::int64_t highest(DType type) {
+  const unsigned unused = 64 - bits_of(type);
+  return is_unsigned(type) ? static_cast<std::int64_t>(~0ull >> unused)
+                           : std::numeric_limits<std::int64_t>::max() >> unused;
+}
+
 std::int64_t saturate(DType type, double x) {
   if (std::isnan(x)) return 0;
-  double low = -9223372036854775808.0;
-  double high = 9223372036854775808.0;  // one above the largest
-  if (type == DType::u8) low = 0, high = 256;
-  if (type == DType::i32) low = -2147483648.0, high = 2147483648.0;
   x = std::trunc(x);
-  if (x < low) x = low;
-  if (x >= high) {
-    if (type == DType::i64) return std::numeric_limits<std::int64_t>::max();
-    x = high - 1;
-  }
-  return static_cast<std::int64_t>(x);
+  if (x <= info_of(type).lowest_integer) return lowest(type);
+  // One above the largest; for 64 bits, the largest itself is no double.
+  const double end = std::ldexp(1.0, static_cast<int>(bits_of(type)) - !is_unsigned(type));
+  if (x >= end) return highest(type);
+  return type == DType::u64 ? static_cast<std::int64_t>(static_cast<std::uint64_t>(x))
+                            : static_cast<std::int64_t>(x);
+}
+
+template <class T>
+T float_of(DType type, std::int64_t integer) {
+  return type == DType::u64 ? static_cast<T>(static_cast<std::uint64_t>(integer))
+                            : static_cast<T>(integer);
 }
 
 Scalar convert(DType to, DType from, Scalar a) {
   if (to == DType::boolean) return of_boolean(holds_number(from) ? a.number != 0 : a.integer != 0);
   if (holds_number(to)) {
     if (holds_number(from)) return of_number(to, a.number);
-    if (is_half(to)) return of_number(to, static_cast<float>(a.integer));
-    if (to == DType::f32) return {.number = static_cast<double>(static_cast<float>(a.integer))};
-    return {.number = static_cast<double>(a.integer)};
+    if (is_half(to)) return of_number(to, float_of<float>(from, a.integer));
+    if (to == DType::f32) return {.number = static_cast<double>(float_of<float>(from, a.integer))};
+    return {.number = float_of<double>(from, a.integer)};
   }
   if (holds_number(from)) return {.integer = saturate(to, a.number)};
   return of_integer(to, a.integer);
 }
 
-Scalar reinterpret(DType to, Scalar a) {
+// The bits of a number as an integer, and back.
+std::int64_t bits_in(DType type, Scalar a) {
+  switch (type) {
+    case DType::f32: return bits_as<std::int32_t>(static_cast<float>(a.number));
+    case DType::f64: return bits_as<std::int64_t>(a.number);
+    case DType::bf16: return to_bf16(static_cast<float>(a.number)).bits;
+    case DType::f16: return to_f16(static_cast<float>(a.number)).bits;
+    default: return a.integer;
+  }
+}
+
+Scalar reinterpret(DType to, DType from, Scalar a) {
+  const std::int64_t bits = bits_in(from, a);
+  const auto half = static_cast<std::uint16_t>(bits);
   switch (to) {
     case DType::f32:
-      return {.number = static_cast<double>(bits_as<float>(static_cast<std::int32_t>(a.integer)))};
-    case DType::f64: return {.number = bits_as<double>(a.integer)};
-    case DType::i32: return {.integer = bits_as<std::int32_t>(static_cast<float>(a.number))};
-    default: return {.integer = bits_as<std::int64_t>(a.number)};
+      return {.number = static_cast<double>(bits_as<float>(static_cast<std::int32_t>(bits)))};
+    case DType::f64: return {.number = bits_as<double>(bits)};
+    case DType::bf16: return {.number = static_cast<double>(to_float(Bf16{half}))};
+    case DType::f16: return {.number = static_cast<double>(to_float(F16{half}))};
+    default: return of_integer(to, bits);
   }
 }
 
@@ -100,6 +130,17 @@ T float_binary(ExprOp op, T a, T b) {
   }
 }
 
+// The integers of a type in the order of T.
+template <class T>
+bool compare_integers(ExprOp op, T a, T b) {
+  switch (op) {
+    case ExprOp::eq: return a == b;
+    case ExprOp::ne: return a != b;
+    case ExprOp::lt: return a < b;
+    default: return a <= b;
+  }
+}
+
 bool compare(ExprOp op, DType argument, const Scalar* args) {
   if (is_arithmetic_float(argument)) {
     const double a = args[0].number;
@@ -113,19 +154,24 @@ bool compare(ExprOp op, DType argument, const Scalar* args) {
   }
   const std::int64_t a = args[0].integer;
   const std::int64_t b = args[1].integer;
-  switch (op) {
-    case ExprOp::eq: return a == b;
-    case ExprOp::ne: return a != b;
-    case ExprOp::lt: return a < b;
-    default: return a <= b;
-  }
+  if (argument != DType::u64) return compare_integers(op, a, b);
+  return compare_integers(op, static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b));
 }
 
 std::int64_t integer_binary(ExprOp op, DType type, std::int64_t a, std::int64_t b) {
   const auto ua = static_cast<std::uint64_t>(a);
   const auto ub = static_cast<std::uint64_t>(b);
-  const unsigned bits = type == DType::boolean ? 1 : static_cast<unsigned>(size_of(type)) * 8;
-  const std::uint64_t mask = bits == 64 ? ~0ull : (1ull << bits) - 1;
+  const unsigned bits = bits_of(type);
+  const std::uint64_t mask = ~0ull >> (64 - bits);
+  if (type == DType::u64) {
+    switch (op) {
+      case ExprOp::div: return b == 0 ? 0 : static_cast<std::int64_t>(ua / ub);
+      case ExprOp::rem: return b == 0 ? 0 : static_cast<std::int64_t>(ua % ub);
+      case ExprOp::min: return ub < ua ? b : a;
+      case ExprOp::max: return ub > ua ? b : a;
+      default: break;
+    }
+  }
   switch (op) {
     case ExprOp::add: return static_cast<std::int64_t>(ua + ub);
     case ExprOp::sub: return static_cast<std::int64_t>(ua - ub);
@@ -156,7 +202,9 @@ Scalar unary(ExprOp op, DType type, Scalar a) {
   switch (op) {
     case ExprOp::neg: return of_integer(type, static_cast<std::int64_t>(negated));
     case ExprOp::abs:
-      return a.integer < 0 ? of_integer(type, static_cast<std::int64_t>(negated)) : a;
+      return a.integer < 0 && !is_unsigned(type)
+                 ? of_integer(type, static_cast<std::int64_t>(negated))
+                 : a;
     case ExprOp::logical_not: return of_boolean(a.integer == 0);
     default: fail_internal("kernel IR: this operation has no meaning for integers");
   }
@@ -177,6 +225,10 @@ std::int64_t wrap(DType type, std::int64_t value) {
   switch (type) {
     case DType::boolean: return value & 1;
     case DType::u8: return static_cast<std::uint8_t>(value);
+    case DType::i8: return static_cast<std::int8_t>(value);
+    case DType::u16: return static_cast<std::uint16_t>(value);
+    case DType::i16: return static_cast<std::int16_t>(value);
+    case DType::u32: return static_cast<std::uint32_t>(value);
     case DType::i32: return static_cast<std::int32_t>(value);
     default: return value;
   }
@@ -195,7 +247,7 @@ Scalar constant_of(const Expr& constant) { return {constant.integer, constant.nu
 Scalar evaluate(ExprOp op, DType type, DType argument, const Scalar* args) {
   switch (op) {
     case ExprOp::cast: return convert(type, argument, args[0]);
-    case ExprOp::bitcast: return reinterpret(type, args[0]);
+    case ExprOp::bitcast: return reinterpret(type, argument, args[0]);
     case ExprOp::eq:
     case ExprOp::ne:
     case ExprOp::lt:
@@ -223,16 +275,11 @@ Scalar identity_of(ReduceOp reduce, DType type) {
     case ReduceOp::min:
     case ReduceOp::argmin:
       if (is_arithmetic_float(type)) return {0, infinity};
-      if (type == DType::boolean) return {1, 0};
-      if (type == DType::u8) return {255, 0};
-      if (type == DType::i32) return {std::numeric_limits<std::int32_t>::max(), 0};
-      return {std::numeric_limits<std::int64_t>::max(), 0};
+      return {highest(type), 0};
     case ReduceOp::max:
     case ReduceOp::argmax:
       if (is_arithmetic_float(type)) return {0, -infinity};
-      if (type == DType::boolean || type == DType::u8) return {0, 0};
-      if (type == DType::i32) return {std::numeric_limits<std::int32_t>::min(), 0};
-      return {std::numeric_limits<std::int64_t>::min(), 0};
+      return {lowest(type), 0};
   }
   return {};
 }

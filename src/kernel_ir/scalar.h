@@ -10,13 +10,13 @@
 namespace trireme::kernel_ir {
 
 // A value of any DType: a float in `number` (f32, bf16 and f16 are exact there), a boolean or
-// integer in `integer`, wrapped to its type.
+// integer in `integer`, wrapped to its type; a u64 as its bits.
 struct Scalar {
   std::int64_t integer = 0;
   double number = 0;
 };
 
-// Wraps to the bits of `type` (boolean, u8, i32 or i64).
+// Wraps to the bits of `type`, a boolean or an integer.
 std::int64_t wrap(DType type, std::int64_t value);
 
 // The nearest float of `type` (f32, f64, bf16 or f16; the last two by way of f32).

@@ -93,8 +93,8 @@ class Verifier {
         if (!is_half(e.type) && !is_half(arg(0))) return true;
         return e.type == arg(0) || e.type == DType::f32 || arg(0) == DType::f32;
       case ExprOp::bitcast:
-        return size_of(arg(0)) == size_of(e.type) && size_of(e.type) >= 4 &&
-               is_arithmetic_float(arg(0)) != is_arithmetic_float(e.type);
+        return size_of(arg(0)) == size_of(e.type) && arg(0) != DType::boolean &&
+               e.type != DType::boolean;
       case ExprOp::min:
       case ExprOp::max: return arg(0) == e.type && arg(1) == e.type;
       case ExprOp::pow: return arg(0) == e.type && arg(1) == e.type && is_arithmetic_float(e.type);

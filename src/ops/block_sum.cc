@@ -10,7 +10,7 @@ std::int64_t block_size(const Attributes& attributes) {
 std::vector<Type> block_sum_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const std::int64_t size = block_size(c.attributes);
-  require(is(x.dtype, Numbers::numeric), c.operand_texts[0] + " cannot be summed",
+  require(is(x.dtype, Numbers::common), c.operand_texts[0] + " cannot be summed",
           "cast it to f32 first");
   require(is_constant(x.shape),
           "block_sum needs a constant number of elements, not " + c.operand_texts[0]);

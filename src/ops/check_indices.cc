@@ -9,7 +9,7 @@ namespace {
 
 std::vector<Type> check_indices_type(const TypeContext& c) {
   const Type& indices = c.operands[0];
-  require(is_integer(indices.dtype), "check_indices needs integers, not " + c.operand_texts[0],
+  require(is_index(indices.dtype), "check_indices needs integers, not " + c.operand_texts[0],
           "cast them to i64");
   require(get_attribute<std::int64_t>(c.attributes, "size") >= 0, "`size` must not be negative");
   return {indices};

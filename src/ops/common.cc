@@ -17,6 +17,7 @@ bool is(DType dtype, Numbers numbers) {
     case Numbers::any: return true;
     case Numbers::ordered: return !is_half(dtype);
     case Numbers::numeric: return dtype != DType::boolean && !is_half(dtype);
+    case Numbers::common: return is_arithmetic_float(dtype) || is_index(dtype);
     case Numbers::floats: return is_arithmetic_float(dtype);
     case Numbers::integers: return is_integer(dtype);
     case Numbers::booleans: return dtype == DType::boolean;
@@ -30,9 +31,10 @@ std::string describe(Numbers numbers) {
   switch (numbers) {
     case Numbers::any: return "of any dtype";
     case Numbers::ordered: return "of any dtype but bf16 and f16";
-    case Numbers::numeric: return "numeric (u8, i32, i64, f32 or f64)";
+    case Numbers::numeric: return "numeric (integers, f32 or f64)";
+    case Numbers::common: return "u8, i32, i64, f32 or f64";
     case Numbers::floats: return "floating-point numbers (f32 or f64)";
-    case Numbers::integers: return "integers (u8, i32 or i64)";
+    case Numbers::integers: return "integers";
     case Numbers::booleans: return "booleans";
   }
   return "";
@@ -212,6 +214,11 @@ double to_dtype(double value, DType dtype) {
     case DType::u8: return saturated<std::uint8_t>(value);
     case DType::i32: return saturated<std::int32_t>(value);
     case DType::i64: return saturated<std::int64_t>(value);
+    case DType::i8: return saturated<std::int8_t>(value);
+    case DType::i16: return saturated<std::int16_t>(value);
+    case DType::u16: return saturated<std::uint16_t>(value);
+    case DType::u32: return saturated<std::uint32_t>(value);
+    case DType::u64: return saturated<std::uint64_t>(value);
     case DType::f32:
     case DType::f64: return value;
     case DType::bf16: return to_float(to_bf16(static_cast<float>(value)));

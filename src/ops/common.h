@@ -34,12 +34,17 @@ constexpr std::uint32_t bits(Trait trait) { return static_cast<std::uint32_t>(tr
 enum class Numbers {
   any,      // every dtype, also bf16 and f16, which ops only move and do not compute with
   numeric,  // integers, f32 and f64
+  common,   // u8, i32, i64, f32 and f64: what library kernels take
   floats,
   integers,
   booleans,
   ordered  // every dtype that can be compared: all but bf16 and f16
 };
 bool is(DType dtype, Numbers numbers);
+// u8, i32 and i64: the integers that ops take as indices.
+constexpr bool is_index(DType dtype) {
+  return dtype == DType::u8 || dtype == DType::i32 || dtype == DType::i64;
+}
 
 using TypeRule = std::function<std::vector<Type>(const TypeContext&)>;
 

@@ -6,7 +6,7 @@ namespace {
 
 std::vector<Type> cumsum_type(const TypeContext& c) {
   const Type& x = c.operands[0];
-  require(is(x.dtype, Numbers::numeric), "cumsum needs a numeric dtype, not " + c.operand_texts[0],
+  require(is(x.dtype, Numbers::common), "cumsum needs a numeric dtype, not " + c.operand_texts[0],
           "cast it first");
   axis_of(c.attributes, x.rank());
   return {x};

@@ -10,7 +10,7 @@ std::vector<Type> gather_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Type& indices = c.operands[1];
   require(x.rank() > 0, "gather needs an axis, but " + c.operand_texts[0] + " is a scalar");
-  require(is_integer(indices.dtype), "gather needs integer indices, not " + c.operand_texts[1],
+  require(is_index(indices.dtype), "gather needs integer indices, not " + c.operand_texts[1],
           "cast them to i64");
   const std::size_t axis = axis_of(c.attributes, x.rank());
   require(

@@ -13,7 +13,7 @@ std::size_t tuple_size(const Type& indices) {
 std::vector<Type> gather_nd_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Type& indices = c.operands[1];
-  require(is_integer(indices.dtype), "gather_nd needs integer indices, not " + c.operand_texts[1],
+  require(is_index(indices.dtype), "gather_nd needs integer indices, not " + c.operand_texts[1],
           "cast them to i64");
   require(
       indices.rank() > 0 && indices.shape.back().is_constant() &&

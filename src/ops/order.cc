@@ -26,7 +26,7 @@ std::vector<std::size_t> sorted(const std::vector<double>& line, bool descending
 
 std::vector<Type> ordered_type(const TypeContext& c, const Dim* count) {
   Type values = c.operands[0];
-  require(is(values.dtype, Numbers::numeric), c.operand_texts[0] + " cannot be sorted",
+  require(is(values.dtype, Numbers::common), c.operand_texts[0] + " cannot be sorted",
           "cast it first");
   const std::size_t axis = axis_of(c.attributes, values.rank());
   if (count != nullptr) values.shape[axis] = *count;

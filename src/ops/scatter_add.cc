@@ -12,9 +12,9 @@ std::vector<Type> scatter_add_type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   const Type& updates = c.operands[1];
   const Shape& rows = get_attribute<Shape>(c.attributes, "rows");
-  require(is_integer(indices.dtype), "scatter_add needs integer indices, not " + c.operand_texts[0],
+  require(is_index(indices.dtype), "scatter_add needs integer indices, not " + c.operand_texts[0],
           "cast them to i64");
-  require(is(updates.dtype, Numbers::numeric),
+  require(is(updates.dtype, Numbers::common),
           "scatter_add needs numeric updates, not " + c.operand_texts[1]);
   require(rows.size() == 1, "scatter_add: `rows` must be one size, not " + str(rows));
   require(updates.rank() >= indices.rank() &&

@@ -9,10 +9,10 @@ std::vector<Type> scatter_add_along_axis_type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   const Type& updates = c.operands[1];
   const Shape& size = get_attribute<Shape>(c.attributes, "size");
-  require(is_integer(indices.dtype),
+  require(is_index(indices.dtype),
           "scatter_add_along_axis needs integer indices, not " + c.operand_texts[0],
           "cast them to i64");
-  require(is(updates.dtype, Numbers::numeric),
+  require(is(updates.dtype, Numbers::common),
           "scatter_add_along_axis needs numeric updates, not " + c.operand_texts[1]);
   require(size.size() == 1 && never_negative(size[0]),
           "scatter_add_along_axis: `size` must be one size, not " + str(size));

@@ -9,9 +9,9 @@ std::vector<Type> scatter_add_nd_type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   const Type& updates = c.operands[1];
   const Shape& shape = get_attribute<Shape>(c.attributes, "shape");
-  require(is_integer(indices.dtype),
+  require(is_index(indices.dtype),
           "scatter_add_nd needs integer indices, not " + c.operand_texts[0], "cast them to i64");
-  require(is(updates.dtype, Numbers::numeric),
+  require(is(updates.dtype, Numbers::common),
           "scatter_add_nd needs numeric updates, not " + c.operand_texts[1]);
   require(indices.rank() > 0 && indices.shape.back().is_constant() &&
               indices.shape.back().constant() <= static_cast<std::int64_t>(shape.size()),

@@ -52,7 +52,7 @@ Op segment_max() {
   op.traits = Trait::library | Trait::sequences;
   op.flops = flop_per_element_of(0);
   op.type = [](const TypeContext& c) {
-    const Type y = type_by_sequence(c, Numbers::numeric);
+    const Type y = type_by_sequence(c, Numbers::common);
     return std::vector<Type>{y, {DType::i64, y.shape}};
   };
   op.library_kernel = "segment_max";

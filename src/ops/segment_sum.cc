@@ -30,7 +30,7 @@ Op segment_sum() {
   op.traits = Trait::library | Trait::sequences;
   op.flops = flop_per_element_of(0);
   op.type = [](const TypeContext& c) {
-    return std::vector<Type>{type_by_sequence(c, Numbers::numeric)};
+    return std::vector<Type>{type_by_sequence(c, Numbers::common)};
   };
   op.library_kernel = "segment_sum";
   op.reference = segment_sum_reference;

@@ -8,7 +8,7 @@ namespace {
 std::vector<Type> take_along_axis_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Type& indices = c.operands[1];
-  require(is_integer(indices.dtype),
+  require(is_index(indices.dtype),
           "take_along_axis needs integer indices, not " + c.operand_texts[1], "cast them to i64");
   const std::size_t axis = axis_of(c.attributes, x.rank());
   Shape expected = x.shape;

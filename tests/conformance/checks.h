@@ -28,9 +28,10 @@ std::vector<ops::RefTensor> expected_of(const Case& c, const Run& run);
 // differ, if only one element is NaN, or if infinite elements differ.
 double distance(const ops::RefTensor& a, const ops::RefTensor& b);
 
-// Compares the gradients in `expected` with central differences of the reference loss.
+// Compares the gradients in `expected` with central differences of the reference loss, for about
+// `most` elements of each operand.
 void check_gradient(const Case& c, const Run& run, const std::vector<ops::RefTensor>& expected,
-                    Column& column);
+                    std::size_t most, Column& column);
 
 struct CompiledColumns {
   Column one_thread, two_threads, interpreter, unfused, generated;

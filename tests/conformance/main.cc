@@ -1,11 +1,11 @@
 // The conformance suite of ops: every op of the catalog, with all its samples. Each check is one
 // column.
 //
-// usage: conformance [--op NAME]... [--no-torch] [--no-differences] [--every N] [--python PATH]
-//                    [--source DIR]
+// usage: conformance [--op NAME]... [--no-torch] [--no-differences] [--every N] [--derivatives N]
+//                    [--python PATH] [--source DIR]
 //
-// --every N checks only every Nth case of each op. --source DIR is the folder with
-// torch_reference.py.
+// --every N checks only every Nth case of each op. --derivatives N is about how many elements of
+// each operand finite differences check (200). --source DIR is the folder with torch_reference.py.
 //
 // The exit status is 0 only if no cell of the table failed and every empty cell has a reason.
 
@@ -25,7 +25,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> ops;
   bool torch = true, differences = true;
-  std::size_t every = 1;
+  std::size_t every = 1, derivatives = 200;
   std::string python = "/usr/bin/python3";
   std::string source = TRIREME_SOURCE;
 };
@@ -45,7 +45,8 @@ void check(const Case& c, const Arguments& arguments, Row& row, TorchReference& 
   for (const Run& run : c.runs) {
     ++row.reference.cases;
     expected.push_back(expected_of(c, run));
-    if (arguments.differences) check_gradient(c, run, expected.back(), row.gradient);
+    if (arguments.differences)
+      check_gradient(c, run, expected.back(), arguments.derivatives, row.gradient);
     if (!c.torch_reference.empty()) torch_reference.add(c, run, expected.back());
   }
   check_compiled(c, expected, row.compiled);
@@ -159,6 +160,8 @@ Arguments parse(int argc, char** argv) {
     else if (word == "--no-differences") arguments.differences = false;
     else if (word == "--every")
       arguments.every = static_cast<std::size_t>(std::max(1, std::atoi(next().c_str())));
+    else if (word == "--derivatives")
+      arguments.derivatives = static_cast<std::size_t>(std::max(1, std::atoi(next().c_str())));
     else if (word == "--python") arguments.python = next();
     else if (word == "--source") arguments.source = next();
     else fail_usage("conformance: unknown option " + word);

@@ -36,7 +36,12 @@ Scalar read_element(DType type, const void* buffer, std::int64_t index) {
   switch (type) {
     case DType::boolean: return {.integer = read_as<std::uint8_t>(buffer, index) != 0 ? 1 : 0};
     case DType::u8: return {.integer = read_as<std::uint8_t>(buffer, index)};
+    case DType::i8: return {.integer = read_as<std::int8_t>(buffer, index)};
+    case DType::u16: return {.integer = read_as<std::uint16_t>(buffer, index)};
+    case DType::i16: return {.integer = read_as<std::int16_t>(buffer, index)};
+    case DType::u32: return {.integer = read_as<std::uint32_t>(buffer, index)};
     case DType::i32: return {.integer = read_as<std::int32_t>(buffer, index)};
+    case DType::u64:
     case DType::i64: return {.integer = read_as<std::int64_t>(buffer, index)};
     case DType::f32: return {.number = static_cast<double>(read_as<float>(buffer, index))};
     case DType::f64: return {.number = read_as<double>(buffer, index)};
@@ -54,8 +59,13 @@ void write_as(void* buffer, std::int64_t index, T value) {
 void write_element(DType type, void* buffer, std::int64_t index, Scalar value) {
   switch (type) {
     case DType::boolean:
+    case DType::i8:
     case DType::u8: return write_as(buffer, index, static_cast<std::uint8_t>(value.integer));
+    case DType::i16:
+    case DType::u16: return write_as(buffer, index, static_cast<std::uint16_t>(value.integer));
+    case DType::u32:
     case DType::i32: return write_as(buffer, index, static_cast<std::int32_t>(value.integer));
+    case DType::u64:
     case DType::i64: return write_as(buffer, index, value.integer);
     case DType::f32: return write_as(buffer, index, static_cast<float>(value.number));
     case DType::f64: return write_as(buffer, index, value.number);

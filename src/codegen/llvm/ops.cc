@@ -17,8 +17,6 @@ using llvm::Intrinsic::ID;
 
 Value* unary_intrinsic(IrBuilder& b, ID id, Value* x) { return b.CreateUnaryIntrinsic(id, x); }
 
-bool is_unsigned(DType type) { return type == DType::u8 || type == DType::boolean; }
-
 Value* is_nan(IrBuilder& b, Value* x) { return b.CreateFCmpUNO(x, x); }
 
 // value wins if it is strictly better or NaN; otherwise the accumulator, that is the first.
@@ -177,11 +175,16 @@ Value* arithmetic(IrBuilder& b, const Expr& e, Value* x, Value* y) {
 llvm::Type* register_type(llvm::LLVMContext& context, DType type) {
   switch (type) {
     case DType::boolean: return llvm::Type::getInt1Ty(context);
+    case DType::i8:
     case DType::u8: return llvm::Type::getInt8Ty(context);
+    case DType::u32:
     case DType::i32: return llvm::Type::getInt32Ty(context);
+    case DType::u64:
     case DType::i64: return llvm::Type::getInt64Ty(context);
     case DType::f32: return llvm::Type::getFloatTy(context);
     case DType::f64: return llvm::Type::getDoubleTy(context);
+    case DType::i16:
+    case DType::u16:
     case DType::bf16:
     case DType::f16: return llvm::Type::getInt16Ty(context);
   }

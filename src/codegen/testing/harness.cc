@@ -45,7 +45,16 @@ void fill(DType type, std::uint8_t* bytes, std::int64_t n, std::mt19937_64& rand
     const auto small = static_cast<std::int64_t>(random() % 41) - 20;
     switch (type) {
       case DType::boolean: put(bytes, i, static_cast<std::uint8_t>(random() % 2)); break;
+      case DType::i8:
       case DType::u8: put(bytes, i, static_cast<std::uint8_t>(random())); break;
+      case DType::i16:
+      case DType::u16: put(bytes, i, static_cast<std::uint16_t>(random())); break;
+      case DType::u32:
+        put(bytes, i, static_cast<std::uint32_t>(random() % 8 ? small : random()));
+        break;
+      case DType::u64:
+        put(bytes, i, random() % 8 ? static_cast<std::uint64_t>(small) : random());
+        break;
       case DType::i32:
         put(bytes, i, static_cast<std::int32_t>(random() % 8 ? small : INT32_MIN));
         break;
@@ -75,6 +84,11 @@ std::string text(DType type, const std::uint8_t* bytes, std::int64_t i) {
   switch (type) {
     case DType::boolean:
     case DType::u8: return std::to_string(get<std::uint8_t>(bytes, i));
+    case DType::i8: return std::to_string(get<std::int8_t>(bytes, i));
+    case DType::i16: return std::to_string(get<std::int16_t>(bytes, i));
+    case DType::u16: return std::to_string(get<std::uint16_t>(bytes, i));
+    case DType::u32: return std::to_string(get<std::uint32_t>(bytes, i));
+    case DType::u64: return std::to_string(get<std::uint64_t>(bytes, i));
     case DType::i32: return std::to_string(get<std::int32_t>(bytes, i));
     case DType::i64: return std::to_string(get<std::int64_t>(bytes, i));
     case DType::f32: return std::to_string(get<float>(bytes, i));

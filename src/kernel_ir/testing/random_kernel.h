@@ -11,7 +11,7 @@
 namespace trireme::kernel_ir::testing {
 namespace detail {
 
-inline constexpr DType kTypes[] = {boolean, u8, i32, i64, f32, f64};
+inline constexpr DType kTypes[] = {boolean, u8, i32, i64, f32, f64, i8, i16, u16, u32, u64};
 inline constexpr int kTypeCount = 6;
 inline constexpr std::int32_t kInOut = 2 * kTypeCount;
 

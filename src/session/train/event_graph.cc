@@ -26,10 +26,15 @@ int type_number(DType dtype) {
     case DType::f64: return 2;
     case DType::i32: return 3;
     case DType::u8: return 4;
+    case DType::i16: return 5;
+    case DType::i8: return 6;
     case DType::i64: return 9;
     case DType::boolean: return 10;
     case DType::bf16: return 14;
+    case DType::u16: return 17;
     case DType::f16: return 19;
+    case DType::u32: return 22;
+    case DType::u64: return 23;
   }
   return 0;
 }

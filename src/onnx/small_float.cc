@@ -1,0 +1,86 @@
+// Floats of 8 and fewer bits: those of the Open Compute Project (E4M3FN, E5M2, E2M1, E3M2, E2M3,
+// E8M0) and the FNUZ forms (https://arxiv.org/abs/2206.02915), which have neither a negative zero
+// nor infinities.
+
+#include "onnx/small_float.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace trireme::onnx {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// The nearest power of two. f8e8m0 is 2^(code - 127), and 255 is NaN.
+float rounded_power(float x, bool saturate) {
+  if (std::isnan(x)) return kNaN;
+  x = std::fabs(x);
+  if (x == kInfinity) return saturate ? 0x1p127F : kNaN;
+  if (x <= 0x1p-127F) return 0x1p-127F;
+  int exponent = 0;
+  const float fraction = std::frexp(x, &exponent);  // in [0.5, 1)
+  if (fraction < 0.75F) --exponent;
+  if (exponent > 127) return saturate ? 0x1p127F : kNaN;
+  return std::ldexp(1.0F, exponent);
+}
+
+}  // namespace
+
+bool is_small_float(ElementType type) {
+  return (type >= ElementType::f8e4m3fn && type <= ElementType::f8e5m2fnuz) ||
+         type == ElementType::f4e2m1 || type == ElementType::f8e8m0 ||
+         type == ElementType::f6e2m3 || type == ElementType::f6e3m2;
+}
+
+SmallFloat small_float_format(ElementType type) {
+  switch (type) {
+    case ElementType::f8e4m3fn: return {4, 3, 7, false, true, true, 448};
+    case ElementType::f8e4m3fnuz: return {4, 3, 8, false, true, false, 240};
+    case ElementType::f8e5m2: return {5, 2, 15, true, true, true, 57344};
+    case ElementType::f8e5m2fnuz: return {5, 2, 16, false, true, false, 57344};
+    case ElementType::f6e3m2: return {3, 2, 3, false, false, true, 28};
+    case ElementType::f6e2m3: return {2, 3, 1, false, false, true, 7.5F};
+    default: return {2, 1, 1, false, false, true, 6};  // f4e2m1
+  }
+}
+
+float small_float(ElementType type, unsigned code) {
+  if (type == ElementType::f8e8m0) {
+    return code == 255 ? kNaN : std::ldexp(1.0F, static_cast<int>(code) - 127);
+  }
+  const SmallFloat format = small_float_format(type);
+  const unsigned magnitude = code & ((1U << (format.exponent_bits + format.fraction_bits)) - 1);
+  const bool negative = code >> (format.exponent_bits + format.fraction_bits) & 1;
+  if (!format.has_negative_zero && negative && magnitude == 0) return kNaN;
+  const unsigned fraction = magnitude & ((1U << format.fraction_bits) - 1);
+  const int exponent = static_cast<int>(magnitude >> format.fraction_bits);
+  const float steps = std::ldexp(static_cast<float>(fraction), -format.fraction_bits);
+  float value = exponent == 0 ? std::ldexp(steps, 1 - format.bias)
+                              : std::ldexp(1 + steps, exponent - format.bias);
+  if (value > format.largest) value = format.has_infinity && fraction == 0 ? kInfinity : kNaN;
+  return negative ? -value : value;
+}
+
+float rounded_to(ElementType type, float x, bool saturate) {
+  if (type == ElementType::f8e8m0) return rounded_power(x, saturate);
+  const SmallFloat format = small_float_format(type);
+  if (std::isnan(x)) return format.has_nan ? x : 0.0F;
+  if (!format.has_negative_zero && x == 0) return 0;
+  const auto beyond = [&] {
+    if (saturate || !format.has_nan) return std::copysign(format.largest, x);
+    return format.has_infinity ? std::copysign(kInfinity, x) : kNaN;
+  };
+  if (std::isinf(x)) return beyond();
+  int exponent = 0;
+  std::frexp(x, &exponent);
+  // The distance of neighbours; nearbyint rounds ties to even.
+  const int step = std::max(exponent - 1, 1 - format.bias) - format.fraction_bits;
+  const float rounded = std::ldexp(std::nearbyint(std::ldexp(x, -step)), step);
+  if (std::fabs(rounded) > format.largest) return beyond();
+  return !format.has_negative_zero && rounded == 0 ? 0.0F : rounded;
+}
+
+}  // namespace trireme::onnx
