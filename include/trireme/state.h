@@ -68,7 +68,7 @@ TRIREME_API void save_safetensors(const std::string& path, const StateDict& tens
                                   const std::map<std::string, std::string>& metadata = {});
 
 // Reads all Tensors of a safetensors file and, if `metadata` is not null, its texts. The dtypes
-// BOOL, U8, I32, I64, F32, F64, BF16 and F16 become those of the same name.
+// BOOL, U8 to U64, I8 to I64, F32, F64, BF16 and F16 become those of the same name.
 // Errors: not_found; io; data, for a damaged file, and for a tensor of another dtype, which the
 // message names.
 TRIREME_API StateDict load_safetensors(const std::string& path,

@@ -67,14 +67,14 @@ TEST(Safetensors, ReadsOnlyTheDTypesThatATensorCanHave) {
   std::string header = R"({"a":{"dtype":"F8_E5M2","shape":[3],"data_offsets":[0,3]},)"
                        R"("b":{"dtype":"U8","shape":[1],"data_offsets":[4,5]},)"
                        R"("c":{"dtype":"F4","shape":[2],"data_offsets":[3,4]},)"
-                       R"("d":{"dtype":"I16","shape":[0,2],"data_offsets":[5,5]},)"
+                       R"("d":{"dtype":"C64","shape":[0,2],"data_offsets":[5,5]},)"
                        R"("e":{"dtype":"F32","shape":[0],"data_offsets":[4,4]}})";
   header.append(13, ' ');
   const Safetensors content = parse_safetensors(file(header, "wxyz*"), "f");
   ASSERT_EQ(content.tensors.size(), 2u);
   EXPECT_EQ(content.tensors.at("b").item<std::uint8_t>(), '*');
   EXPECT_EQ(content.tensors.at("e").elements(), 0);
-  const std::map<std::string, std::string> foreign = {{"a", "F8_E5M2"}, {"c", "F4"}, {"d", "I16"}};
+  const std::map<std::string, std::string> foreign = {{"a", "F8_E5M2"}, {"c", "F4"}, {"d", "C64"}};
   EXPECT_EQ(content.foreign, foreign);
   EXPECT_THAT(damage(file(header, "wxyz*+")), HasSubstr("end at byte 5"));
 

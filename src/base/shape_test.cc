@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -180,8 +181,8 @@ concept HasDType = requires { detail::DTypeOf<T>::value; };
 
 TEST(DType, TypesWithoutADTypeDoNotCompile) {
   static_assert(HasDType<float> && HasDType<bool> && HasDType<std::int64_t>);
-  static_assert(!HasDType<std::int8_t> && !HasDType<std::int16_t> && !HasDType<std::uint32_t> &&
-                !HasDType<char> && !HasDType<long double>);
+  static_assert(HasDType<std::int8_t> && HasDType<std::uint16_t> && HasDType<std::uint64_t>);
+  static_assert(!HasDType<char> && !HasDType<char16_t> && !HasDType<long double>);
 }
 
 TEST(DType, KindsAndRangesFollowTheTable) {
@@ -189,7 +190,16 @@ TEST(DType, KindsAndRangesFollowTheTable) {
   EXPECT_TRUE(is_half(bf16) && is_half(f16) && !is_half(f32) && !is_half(i32));
   EXPECT_TRUE(is_arithmetic_float(f32) && is_arithmetic_float(f64) && !is_arithmetic_float(f16));
   EXPECT_TRUE(is_integer(u8) && is_integer(i32) && is_integer(i64) && !is_integer(boolean));
+  EXPECT_TRUE(is_unsigned(u64) && is_unsigned(boolean) && !is_unsigned(i8) && !is_unsigned(f32));
   EXPECT_EQ(info_of(u8).highest_integer, 255);
+  for (const DTypeInfo& info : kDTypes) {
+    if (info.kind != DTypeInfo::Kind::integer) continue;
+    const double values = std::ldexp(1.0, 8 * static_cast<int>(info.size));
+    EXPECT_EQ(info.lowest_integer, is_unsigned(info.dtype) ? 0 : -values / 2) << info.name;
+    // Of 64 bits, the largest double that is not above it.
+    const double end = is_unsigned(info.dtype) ? values : values / 2;
+    EXPECT_EQ(info.highest_integer, info.size < 8 ? end - 1 : std::nextafter(end, 0)) << info.name;
+  }
   EXPECT_EQ(info_of(i32).lowest_integer, std::numeric_limits<std::int32_t>::min());
   EXPECT_EQ(info_of(f32).highest_integer, 1 << std::numeric_limits<float>::digits);
   EXPECT_EQ(info_of(f64).highest_integer, 0x1p53);

@@ -12,13 +12,13 @@ namespace trireme::onnx {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
 
 // The nearest power of two. f8e8m0 is 2^(code - 127), and 255 is NaN.
 float rounded_power(float x, bool saturate) {
   if (std::isnan(x)) return kNaN;
   x = std::fabs(x);
-  if (x == kInfinity) return saturate ? 0x1p127F : kNaN;
+  if (x == kFloatInfinity) return saturate ? 0x1p127F : kNaN;
   if (x <= 0x1p-127F) return 0x1p-127F;
   int exponent = 0;
   const float fraction = std::frexp(x, &exponent);  // in [0.5, 1)
@@ -60,7 +60,7 @@ float small_float(ElementType type, unsigned code) {
   const float steps = std::ldexp(static_cast<float>(fraction), -format.fraction_bits);
   float value = exponent == 0 ? std::ldexp(steps, 1 - format.bias)
                               : std::ldexp(1 + steps, exponent - format.bias);
-  if (value > format.largest) value = format.has_infinity && fraction == 0 ? kInfinity : kNaN;
+  if (value > format.largest) value = format.has_infinity && fraction == 0 ? kFloatInfinity : kNaN;
   return negative ? -value : value;
 }
 
@@ -71,7 +71,7 @@ float rounded_to(ElementType type, float x, bool saturate) {
   if (!format.has_negative_zero && x == 0) return 0;
   const auto beyond = [&] {
     if (saturate || !format.has_nan) return std::copysign(format.largest, x);
-    return format.has_infinity ? std::copysign(kInfinity, x) : kNaN;
+    return format.has_infinity ? std::copysign(kFloatInfinity, x) : kNaN;
   };
   if (std::isinf(x)) return beyond();
   int exponent = 0;

@@ -156,6 +156,17 @@ ElementType element_type_of(DType dtype) {
   return ElementType::undefined;
 }
 
+IntegerRange integer_range(ElementType type) {
+  const TypeFacts* facts = facts_of(type);
+  if (facts != nullptr && facts->bits < 8) {
+    const double numbers = 1 << facts->bits;
+    if (facts->carrier == DType::i8) return {-numbers / 2, numbers / 2 - 1};
+    return {0, numbers - 1};
+  }
+  const DTypeInfo& info = info_of(carrier_of(type).value_or(DType::i64));
+  return {info.lowest_integer, info.highest_integer};
+}
+
 std::string name_of(ElementType type) {
   const TypeFacts* facts = facts_of(type);
   return facts != nullptr ? facts->name : "type " + std::to_string(static_cast<int>(type));

@@ -23,6 +23,12 @@ std::optional<DType> carrier_of(ElementType type);
 // The type of ONNX with the same numbers.
 ElementType element_type_of(DType dtype);
 
+// The smallest and the largest number of a type of integers, rounded to a double.
+struct IntegerRange {
+  double low, high;
+};
+IntegerRange integer_range(ElementType type);
+
 // "float16", "int4"; "type 99".
 std::string name_of(ElementType type);
 

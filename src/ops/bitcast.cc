@@ -43,7 +43,9 @@ Op bitcast() {
     return l.k().bitcast(l.load(0, l.index()), l.op().result()->type.dtype);
   };
   op.reference = bitcast_reference;
-  op.torch_reference = "x[0].view(dtype)";
+  op.torch_reference =
+      "x[0].float().view(torch.int32) if x[0].is_floating_point() else "
+      "x[0].view(torch.float32).double()";
   for (const auto& [from, to, high] :
        {std::tuple{DType::f32, DType::i32, 2.0}, std::tuple{DType::i32, DType::f32, 1e9}}) {
     for (Sample sample : elementwise_samples(1, -high, high, from)) {

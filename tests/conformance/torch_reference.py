@@ -22,8 +22,8 @@ import formulas  # noqa: E402  in this folder
 import modules  # noqa: E402
 import sequences  # noqa: E402
 
-DTYPES = {"boolean": torch.bool, "bool": torch.bool, "u8": torch.uint8, "i32": torch.int32,
-          "i64": torch.int64, "f32": torch.float64, "f64": torch.float64,
+DTYPES = {"boolean": torch.bool, "bool": torch.bool, "u8": torch.uint8, "i8": torch.int8,
+          "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "f32": torch.float64, "f64": torch.float64,
           "bf16": torch.bfloat16, "f16": torch.float16}
 TOLERANCE = 1e-9  # both sides compute in double precision
 

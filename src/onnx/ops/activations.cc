@@ -121,7 +121,7 @@ Value hardmax(const Value& x, int axis) {
 Value softmax_of(const Value& x, int axis) { return trireme::softmax(x, axis); }
 Value log_softmax_of(const Value& x, int axis) { return trireme::log_softmax(x, axis); }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kActivationsOperators[] = {
     {"", "Celu", import_celu},
     {"", "Elu", import_elu},
     {"", "Gelu", import_gelu},
@@ -145,6 +145,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators activation_operators() { return kOperators; }
+Operators activation_operators() { return kActivationsOperators; }
 
 }  // namespace trireme::onnx

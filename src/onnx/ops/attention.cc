@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "onnx/importer.h"
 #include "onnx/ops/convolutions.h"
 #include "onnx/ops/operators.h"
 #include "onnx/ops/slices.h"
@@ -18,8 +19,6 @@
 
 namespace trireme::onnx {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // [batch, steps, heads * width] as [batch, heads, steps, width].
 Value with_heads(const NodeContext& n, const Value& x, std::int64_t heads) {
@@ -242,8 +241,33 @@ void import_swiglu(NodeContext& n) {
   n.set(0, a * sigmoid(a * n.number("alpha", 1)) * n.value(1));
 }
 
-constexpr Operator kOperators[] = {
+// Attention whose scores and weights graphs change.
+void import_flex_attention(NodeContext& n) {
+  const Value query = n.value(0);
+  n.require(query.rank() == 4 && query.dim(3).is_constant(), "its queries are " + query.str());
+  const Value key = repeated(n, n.value(1), query.dim(1)),
+              values = repeated(n, n.value(2), query.dim(1));
+  const double scale = n.attribute("scale") != nullptr
+                           ? n.number("scale", 1)
+                           : 1 / std::sqrt(static_cast<double>(query.dim(3).constant()));
+  const auto changed = [&](const char* graph, const Value& x) {
+    const AttributeProto* a = n.attribute(graph);
+    if (a == nullptr || !a->g) return x;
+    Item item;
+    item.type = element_type_of(x.dtype());
+    item.value = x;
+    const Value y = n.importer().value_of(n.importer().graph(*a->g, {item}).at(0));
+    return y.dtype() == x.dtype() ? y : cast(y, {.dtype = x.dtype()});
+  };
+  const Value scores =
+      matmul(query * std::sqrt(scale), key * std::sqrt(scale), {.transpose_b = true});
+  const Value weights = changed("prob_mod", trireme::softmax(changed("score_mod", scores), -1));
+  n.set(0, matmul(weights, values));
+}
+
+constexpr Operator kAttentionOperators[] = {
     {"", "Attention", import_attention},
+    {"ai.onnx.preview", "FlexAttention", import_flex_attention},
     {"", "CausalConvWithState", import_causal_conv},
     {"", "LinearAttention", import_linear_attention},
     {"", "RotaryEmbedding", import_rotary},
@@ -252,6 +276,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators attention_operators() { return kOperators; }
+Operators attention_operators() { return kAttentionOperators; }
 
 }  // namespace trireme::onnx

@@ -131,7 +131,7 @@ void import_bernoulli(NodeContext& n) {
   n.set(0, cast(less(draw, x), {.dtype = carrier(n, type)}), type);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kConstantsOperators[] = {
     {"", "Bernoulli", import_bernoulli, {.is_random = true}},
     {"", "Constant", import_constant, {.widens = false, .takes_items = true}},
     {"", "ConstantOfShape", import_constant_of_shape, {.widens = false}},
@@ -145,6 +145,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators constant_operators() { return kOperators; }
+Operators constant_operators() { return kConstantsOperators; }
 
 }  // namespace trireme::onnx

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMaxUnrolled = 1000;  // steps of a loop whose number is known
 
-const Graph& graph_of(const NodeContext& n, std::string_view name) {
+const Graph& body_of(const NodeContext& n, std::string_view name) {
   const AttributeProto* a = n.attribute(name);
   n.require(a != nullptr && a->g != nullptr, "its graph " + std::string(name) + " is missing");
   return *a->g;
@@ -40,8 +40,8 @@ void set_all(NodeContext& n, std::vector<Item> results) {
 // A branch whose condition is known takes its place. Else both become blocks, with results of one
 // type.
 void import_if(NodeContext& n) {
-  const Graph& yes = graph_of(n, "then_branch");
-  const Graph& no = graph_of(n, "else_branch");
+  const Graph& yes = body_of(n, "then_branch");
+  const Graph& no = body_of(n, "else_branch");
   if (n.item(0).known)
     return set_all(n, n.importer().graph(is_true(*n.item(0).known) ? yes : no, {}));
   std::vector<ElementType> types;
@@ -149,7 +149,7 @@ void import_while(NodeContext& n, const LoopParts& parts) {
 }
 
 void import_loop(NodeContext& n) {
-  const Graph& body = graph_of(n, "body");
+  const Graph& body = body_of(n, "body");
   n.require(n.inputs() >= 2 && body.outputs.size() + 1 >= n.inputs(),
             "its body has " + std::to_string(body.outputs.size()) + " outputs for " +
                 std::to_string(n.inputs()) + " inputs");
@@ -247,7 +247,7 @@ void import_scan(NodeContext& n) {
   const std::size_t given = n.inputs() - (batched ? 1 : 0);
   n.require(sequences >= 1 && sequences <= given,
             "its num_scan_inputs is " + std::to_string(sequences));
-  const ScanParts parts{graph_of(n, "body"),
+  const ScanParts parts{body_of(n, "body"),
                         given - sequences,
                         sequences,
                         n.integers("scan_input_axes"),
@@ -260,7 +260,7 @@ void import_scan(NodeContext& n) {
   set_all(n, scanned(n, parts, inputs));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kControlOperators[] = {
     {"", "If", import_if, {.widens = false, .takes_items = true}},
     {"", "Loop", import_loop, {.widens = false, .takes_items = true}},
     {"", "Scan", import_scan, {.widens = false, .takes_items = true}},
@@ -268,6 +268,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators control_operators() { return kOperators; }
+Operators control_operators() { return kControlOperators; }
 
 }  // namespace trireme::onnx

@@ -149,7 +149,7 @@ void import_conv_transpose(NodeContext& n) {
 
 // --- With a state ------------------------------------------------------------------------------
 
-constexpr Operator kOperators[] = {
+constexpr Operator kConvolutionsOperators[] = {
     {"", "Conv", import_conv},
     {"", "ConvTranspose", import_conv_transpose},
 };
@@ -176,6 +176,6 @@ Value convolution(const NodeContext& n, Value x, Value weight, Windows w, std::i
   return line ? squeeze(y, {2}) : y;
 }
 
-Operators convolution_operators() { return kOperators; }
+Operators convolution_operators() { return kConvolutionsOperators; }
 
 }  // namespace trireme::onnx

@@ -12,8 +12,6 @@
 namespace trireme::onnx {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 template <auto function>
 void unary(NodeContext& n) {
   n.set(0, function(n.value(0), SourceLocation()));
@@ -124,7 +122,7 @@ void import_bit_shift(NodeContext& n) {
   n.fail("its direction is \"" + direction + "\", not LEFT or RIGHT");
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kElementwiseOperators[] = {
     {"", "Abs", unary<abs>},
     {"", "Acos", unary<acos_of>},
     {"", "Acosh", unary<acosh_of>},
@@ -180,6 +178,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators elementwise_operators() { return kOperators; }
+Operators elementwise_operators() { return kElementwiseOperators; }
 
 }  // namespace trireme::onnx

@@ -230,7 +230,7 @@ void import_reverse_sequence(NodeContext& n) {
   n.set(0, take_along_axis(x, where(less(at, length), length - 1.0 - at, at), {.axis = time_axis}));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kIndexingOperators[] = {
     {"", "Gather", import_gather, {.widens = false, .on_sizes = gather_sizes}},
     {"", "GatherElements", import_gather_elements, {.widens = false}},
     {"", "GatherND", import_gather_nd, {.widens = false}},
@@ -244,6 +244,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators index_operators() { return kOperators; }
+Operators index_operators() { return kIndexingOperators; }
 
 }  // namespace trireme::onnx

@@ -44,13 +44,13 @@ void import_softmax_cross_entropy(NodeContext& n) {
   n.set(1, log_probabilities);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kLossesOperators[] = {
     {"", "NegativeLogLikelihoodLoss", import_negative_log_likelihood},
     {"", "SoftmaxCrossEntropyLoss", import_softmax_cross_entropy},
 };
 
 }  // namespace
 
-Operators loss_operators() { return kOperators; }
+Operators loss_operators() { return kLossesOperators; }
 
 }  // namespace trireme::onnx

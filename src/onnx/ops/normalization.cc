@@ -142,7 +142,7 @@ void import_dropout(NodeContext& n) {
   n.set(1, cast(kept, {.dtype = boolean}));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kNormalizationOperators[] = {
     {"", "BatchNormalization", import_batch_norm},
     {"", "Dropout", import_dropout},
     {"", "GroupNormalization", import_group_norm},
@@ -156,6 +156,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators normalization_operators() { return kOperators; }
+Operators normalization_operators() { return kNormalizationOperators; }
 
 }  // namespace trireme::onnx

@@ -9,18 +9,20 @@
 namespace trireme::onnx {
 namespace {
 
-constexpr Operators (*kLists[])() = {
+using List = Operators (*)();
+
+constexpr List kLists[] = {
     elementwise_operators, type_operators,         activation_operators, shape_operators,
     index_operators,       reduction_operators,    constant_operators,   product_operators,
     control_operators,     convolution_operators,  pooling_operators,    normalization_operators,
     recurrent_operators,   quantization_operators, sequence_operators,   loss_operators,
-    attention_operators,   spectral_operators};
+    attention_operators,   spectral_operators,     image_operators,      selection_operators};
 
 }  // namespace
 
 std::vector<const Operator*> all_operators() {
   std::vector<const Operator*> all;
-  for (const auto list : kLists) {
+  for (const List list : kLists) {
     for (const Operator& op : list()) all.push_back(&op);
   }
   return all;

@@ -2,6 +2,7 @@
 
 // The operators that can be imported, one file for each kind. Each file has a list at its end.
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,8 @@
 namespace trireme::onnx {
 
 using Operators = std::span<const Operator>;
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Operators elementwise_operators();
 Operators type_operators();
@@ -31,5 +34,7 @@ Operators sequence_operators();
 Operators loss_operators();
 Operators attention_operators();
 Operators spectral_operators();
+Operators image_operators();
+Operators selection_operators();
 
 }  // namespace trireme::onnx

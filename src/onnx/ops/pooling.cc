@@ -14,7 +14,6 @@ namespace trireme::onnx {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool is_plain(const Windows& w) { return w.axes() == 2 && w.dilation == Integers(w.axes(), 1); }
 
@@ -194,7 +193,7 @@ void import_max_unpool(NodeContext& n) {
   n.set(0, pad(y, {.low = Shape(shape.size(), Dim(0)), .high = high}));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kPoolingOperators[] = {
     {"", "AveragePool", import_average_pool}, {"", "GlobalAveragePool", import_global<true>},
     {"", "GlobalLpPool", import_global_lp},   {"", "GlobalMaxPool", import_global<false>},
     {"", "LpPool", import_lp_pool},           {"", "MaxPool", import_max_pool},
@@ -203,6 +202,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators pooling_operators() { return kOperators; }
+Operators pooling_operators() { return kPoolingOperators; }
 
 }  // namespace trireme::onnx

@@ -46,7 +46,7 @@ void import_einsum(NodeContext& n) {
 
 void import_det(NodeContext& n) { n.set(0, det(n.value(0))); }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kProductsOperators[] = {
     {"", "Det", import_det},
     {"", "Einsum", import_einsum},
     {"", "Gemm", import_gemm},
@@ -55,6 +55,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators product_operators() { return kOperators; }
+Operators product_operators() { return kProductsOperators; }
 
 }  // namespace trireme::onnx

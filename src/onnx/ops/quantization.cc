@@ -18,23 +18,6 @@
 namespace trireme::onnx {
 namespace {
 
-struct Range {
-  double low, high;
-};
-
-Range range_of(ElementType type) {
-  switch (type) {
-    case ElementType::i4: return {-8, 7};
-    case ElementType::u4: return {0, 15};
-    case ElementType::i2: return {-2, 1};
-    case ElementType::u2: return {0, 3};
-    default: {
-      const DTypeInfo& info = info_of(*carrier_of(type));
-      return {info.lowest_integer, info.highest_integer};
-    }
-  }
-}
-
 Value as_f32(const Value& x) { return x.dtype() == f32 ? x : cast(x, {.dtype = f32}); }
 
 // Scales and zero points in a shape that is broadcast to x: one number, one for each index of
@@ -59,7 +42,7 @@ Value for_elements(const NodeContext& n, const Value& given, const Value& x, int
 Value quantized(const Value& ratio, const std::optional<Value>& zero, ElementType type,
                 bool saturate) {
   if (is_small_float(type)) return cast_to(ratio, ElementType::f32, type, {.saturate = saturate});
-  const auto [low, high] = range_of(type);
+  const auto [low, high] = integer_range(type);
   Value number = round(ratio);
   if (zero) number = number + as_f32(*zero);
   return cast(minimum(maximum(number, low), high), {.dtype = *carrier_of(type)});
@@ -136,7 +119,7 @@ void quantized_product(NodeContext& n, int a_axis, int b_axis, int y_axis, const
   };
   const Value ratio = y * (scale(1, a_axis) * scale(4, y_axis) / scale(6, y_axis));
   const Value zero = for_elements(n, n.value(7), y, y_axis, 0);
-  const auto [low, high] = range_of(n.type(7));
+  const auto [low, high] = integer_range(n.type(7));
   const Value number = round(ratio) + cast(zero, {.dtype = f64});
   n.set(0, cast(minimum(maximum(number, low), high), {.dtype = *carrier_of(n.type(7))}), n.type(7));
 }
@@ -161,7 +144,7 @@ void import_qlinear_conv(NodeContext& n) {
   });
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kQuantizationOperators[] = {
     {"", "ConvInteger", import_conv_integer, {.widens = false}},
     {"", "DequantizeLinear", import_dequantize, {.widens = false}},
     {"", "DynamicQuantizeLinear", import_dynamic_quantize, {.widens = false}},
@@ -173,6 +156,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators quantization_operators() { return kOperators; }
+Operators quantization_operators() { return kQuantizationOperators; }
 
 }  // namespace trireme::onnx

@@ -254,7 +254,7 @@ void import_lstm(NodeContext& n) {
   layer.set(ran);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kRecurrentOperators[] = {
     {"", "GRU", import_gru},
     {"", "LSTM", import_lstm},
     {"", "RNN", import_rnn},
@@ -262,6 +262,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators recurrent_operators() { return kOperators; }
+Operators recurrent_operators() { return kRecurrentOperators; }
 
 }  // namespace trireme::onnx

@@ -51,7 +51,7 @@ Value log_sum_of(const Value& x, const Integers& axes, bool keep) {
 Value log_sum_exp_of(const Value& x, const Integers& axes, bool keep) {
   return logsumexp(x, {.axes = axes, .keep = keep});
 }
-Value mean_of(const Value& x, const Integers& axes, bool keep) {
+Value average_of(const Value& x, const Integers& axes, bool keep) {
   if (is_arithmetic_float(x.dtype())) return mean(x, {.axes = axes, .keep = keep});
   return cast(mean(cast(x, {.dtype = f64}), {.axes = axes, .keep = keep}), {.dtype = x.dtype()});
 }
@@ -109,7 +109,7 @@ void import_cumprod(NodeContext& n) {
   n.set(0, reverse ? flip(result, {.axes = {axis}}) : result);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kReductionsOperators[] = {
     {"", "ArgMax", import_arg<true>},
     {"", "ArgMin", import_arg<false>},
     {"", "CumProd", import_cumprod},
@@ -119,7 +119,7 @@ constexpr Operator kOperators[] = {
     {"", "ReduceLogSum", reduction<log_sum_of>},
     {"", "ReduceLogSumExp", reduction<log_sum_exp_of>},
     {"", "ReduceMax", reduction<max_of>},
-    {"", "ReduceMean", reduction<mean_of>},
+    {"", "ReduceMean", reduction<average_of>},
     {"", "ReduceMin", reduction<min_of>},
     {"", "ReduceProd", reduction<product_of>, {.on_sizes = product_of_sizes}},
     {"", "ReduceSum", reduction<sum_of>},
@@ -128,6 +128,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators reduction_operators() { return kOperators; }
+Operators reduction_operators() { return kReductionsOperators; }
 
 }  // namespace trireme::onnx

@@ -152,7 +152,7 @@ void import_get_element(NodeContext& n) {
   n.set(0, n.item(0));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kSequencesOperators[] = {
     {"", "ConcatFromSequence", import_concat_from, {.widens = false, .takes_items = true}},
     {"", "Optional", import_optional, {.widens = false, .takes_items = true}},
     {"", "OptionalGetElement", import_get_element, {.widens = false, .takes_items = true}},
@@ -169,6 +169,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators sequence_operators() { return kOperators; }
+Operators sequence_operators() { return kSequencesOperators; }
 
 }  // namespace trireme::onnx

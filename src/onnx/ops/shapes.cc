@@ -363,7 +363,7 @@ void import_trilu(NodeContext& n) {
   n.set(0, n.integer("upper", 1) != 0 ? triu(x, k) : tril(x, k));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kShapesOperators[] = {
     {"", "CenterCropPad", import_center_crop_pad, {.widens = false}},
     {"", "Concat", import_concat, {.widens = false, .on_sizes = concat_sizes}},
     {"", "DepthToSpace", import_depth_to_space, {.widens = false}},
@@ -386,6 +386,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators shape_operators() { return kOperators; }
+Operators shape_operators() { return kShapesOperators; }
 
 }  // namespace trireme::onnx

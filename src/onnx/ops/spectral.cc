@@ -133,7 +133,7 @@ void import_mel(NodeContext& n) {
   set_numbers(n, {rows, bins}, numbers);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kSpectralOperators[] = {
     {"", "BlackmanWindow", import_blackman, {.widens = false, .takes_items = true}},
     {"", "DFT", import_dft},
     {"", "HammingWindow", import_hamming, {.widens = false, .takes_items = true}},
@@ -144,6 +144,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-Operators spectral_operators() { return kOperators; }
+Operators spectral_operators() { return kSpectralOperators; }
 
 }  // namespace trireme::onnx

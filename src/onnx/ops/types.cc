@@ -54,27 +54,14 @@ Value round_to_small(const Value& x, ElementType type, const CastMode& mode) {
   return where(is_nan(x), nan, result);
 }
 
-struct SmallInteger {
-  double low, high;
-};
-
 bool is_small_integer(ElementType type) {
   return type == ElementType::i4 || type == ElementType::u4 || type == ElementType::i2 ||
          type == ElementType::u2;
 }
 
-SmallInteger range_of(ElementType type) {
-  switch (type) {
-    case ElementType::i4: return {-8, 7};
-    case ElementType::u4: return {0, 15};
-    case ElementType::i2: return {-2, 1};
-    default: return {0, 3};
-  }
-}
-
 // All numbers wrap, as in the reference of ONNX.
 Value cast_to_small_integer(const Value& x, ElementType type) {
-  const auto [low, high] = range_of(type);
+  const auto [low, high] = integer_range(type);
   const Value whole = cast(is_half(x.dtype()) ? cast(x, {.dtype = f32}) : x, {.dtype = i64});
   return cast(floor_mod(whole - low, high - low + 1) + low, {.dtype = *carrier_of(type)});
 }
@@ -101,7 +88,7 @@ void import_bit_cast(NodeContext& n) {
   n.set(0, bitcast(x, {.dtype = *dtype}), to);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kTypesOperators[] = {
     {"", "BitCast", import_bit_cast, {.widens = false}},
     {"", "Cast", import_cast, {.widens = false, .on_sizes = cast_sizes}},
     {"", "CastLike", import_cast_like, {.widens = false}},
@@ -118,6 +105,6 @@ Value cast_to(const Value& x, ElementType from, ElementType to, const CastMode& 
   return cast(x, {.dtype = *carrier});
 }
 
-Operators type_operators() { return kOperators; }
+Operators type_operators() { return kTypesOperators; }
 
 }  // namespace trireme::onnx
