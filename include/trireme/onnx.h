@@ -26,6 +26,10 @@ struct ImportOptions {
   std::map<std::string, Shape> shapes = {};
   // Sizes of symbols, by name, instead of leaving them to the run.
   SymbolSizes sizes = {};
+  // Limits for models from other people: the memory of numbers that are computed now, 0: none; and
+  // the nodes that are read, with each step of a loop that is unrolled.
+  std::int64_t max_bytes = 0;
+  std::int64_t max_nodes = 1'000'000;
   bool trainable = true;  // floats among the initializers become trainable parameters
 };
 

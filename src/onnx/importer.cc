@@ -313,6 +313,10 @@ Node Importer::with_arguments(const Node& node) const {
 }
 
 void Importer::node(const Node& written) {
+  if (++nodes_ > options_.max_nodes) {
+    fail_data("the model has more than " + std::to_string(options_.max_nodes) +
+              " nodes, with the steps of its loops\n  hint   raise ImportOptions::max_nodes");
+  }
   const Node node = with_arguments(written);
   std::vector<Item> inputs;
   bool failed = false;
@@ -387,7 +391,8 @@ std::vector<Item> Importer::computed_now(const Node& node, const Operator& op,
     }
   }
   if (values.empty()) return results;
-  Session session(target.program, {.threads = 1, .interpreter = is_small(inputs)});
+  Session session(target.program,
+                  {.threads = 1, .interpreter = is_small(inputs), .max_bytes = options_.max_bytes});
   std::vector<Tensor> tensors = session.run(target.feeds, values);
   std::size_t next = 0;
   const auto keep = [&](Item& item) {

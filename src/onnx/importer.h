@@ -86,6 +86,7 @@ class Importer {
   std::map<std::string, std::string> failures_;  // reason by path, in no order of their own
   std::vector<std::string> failed_paths_;        // in the order of the nodes
   int depth_ = 0;
+  std::int64_t nodes_ = 0;  // imported so far
 };
 
 // The operator of this name, or null.

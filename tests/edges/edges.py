@@ -28,9 +28,9 @@ import measures  # noqa: E402
 import training  # noqa: E402
 import formulas  # noqa: E402  of the conformance suite
 
-WIDE = {"boolean": torch.bool, "bool": torch.bool, "u8": torch.uint8, "i32": torch.int32,
-        "i64": torch.int64, "f32": torch.float64, "f64": torch.float64, "bf16": torch.float64,
-        "f16": torch.float64}
+WIDE = {"boolean": torch.bool, "bool": torch.bool, "u8": torch.uint8, "i8": torch.int8,
+        "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "f32": torch.float64,
+        "f64": torch.float64, "bf16": torch.float64, "f16": torch.float64}
 NARROW = dict(WIDE, f32=torch.float32, bf16=torch.float32, f16=torch.float32)
 HELD = dict(WIDE, f32=torch.float32, bf16=torch.bfloat16, f16=torch.float16)
 # The relative tolerance and the smallest normal number of each dtype. Below that number results

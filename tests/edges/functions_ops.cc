@@ -36,7 +36,10 @@ Function function_of(const ops::Op& op, const ops::Sample& sample) {
   Function f{.name = op.name, .torch = op.torch_reference, .attributes = sample.attributes};
   std::vector<DType> dtypes;
   for (const ir::Type& type : sample.operands) dtypes.push_back(type.dtype);
-  if (std::find(dtypes.begin(), dtypes.end(), DType::f32) == dtypes.end()) f.dtypes = {dtypes[0]};
+  const bool fixed = op.name == "bitcast";  // between dtypes of one size
+  if (fixed || std::find(dtypes.begin(), dtypes.end(), DType::f32) == dtypes.end()) {
+    f.dtypes = {dtypes[0]};
+  }
   f.sources = [dtypes](DType tested) {
     std::vector<Source> sources;
     for (const DType dtype : dtypes) {

@@ -158,8 +158,9 @@ void import_non_max_suppression(NodeContext& n) {
       for (std::int64_t i = 0; i < count; ++i) {
         if (score[i] > least) order.push_back(i);
       }
-      std::stable_sort(order.begin(), order.end(),
-                       [&](std::int64_t a, std::int64_t b) { return score[a] > score[b]; });
+      std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+        return score[a] > score[b] || (score[a] == score[b] && a < b);
+      });
       std::vector<Box> kept;
       for (const std::int64_t i : order) {
         if (static_cast<double>(kept.size()) >= most) break;
