@@ -93,8 +93,14 @@ bool NodeContext::has_sizes(std::size_t i) const {
 Shape NodeContext::sizes(std::size_t i, std::string_view why) const {
   const Item& item = this->item(i);
   if (item.sizes) return item.sizes->dims;
-  const std::vector<std::int64_t> numbers = known_integers(i, why);
-  return {numbers.begin(), numbers.end()};
+  return limited_dims(known_integers(i, why));
+}
+
+Shape NodeContext::limited_dims(const std::vector<std::int64_t>& numbers) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 61;
+  Shape dims;
+  for (const std::int64_t number : numbers) dims.emplace_back(std::clamp(number, -kLimit, kLimit));
+  return dims;
 }
 
 const AttributeProto* NodeContext::attribute(std::string_view name) const {

@@ -49,8 +49,10 @@ class NodeContext {
   const Tensor& known(std::size_t i, std::string_view why) const;
   std::vector<std::int64_t> known_integers(std::size_t i, std::string_view why) const;
   double known_number(std::size_t i, std::string_view why) const;
-  // Integers that may depend on symbols; else Unsupported.
+  // Integers that may depend on symbols; else Unsupported. Ends of slices are often the largest
+  // integer, which no Dim can be, so all are limited to 2^61.
   Shape sizes(std::size_t i, std::string_view why) const;
+  static Shape limited_dims(const std::vector<std::int64_t>& numbers);
   bool has_sizes(std::size_t i) const;  // sizes() would return some
 
   // --- Attributes ---

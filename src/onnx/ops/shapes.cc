@@ -233,8 +233,7 @@ void import_slice(NodeContext& n) {
   const bool attributes = n.version() < 10;
   const auto list = [&](const char* name, std::size_t input) {
     if (!attributes) return n.sizes(input, "where a slice begins or ends");
-    const Integers numbers = n.integers(name);
-    return Shape(numbers.begin(), numbers.end());
+    return NodeContext::limited_dims(n.integers(name));
   };
   const Shape starts = list("starts", 1), ends = list("ends", 2);
   Integers axes(starts.size()), steps(starts.size(), 1);

@@ -1,6 +1,7 @@
 #include "onnx/ops/slices.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "trireme/ops.h"
@@ -78,7 +79,7 @@ Value sliced(const NodeContext& n, const Value& x, int axis, const Dim& start, c
     return flip(x, {.axes = {axis}});
   n.require(step > 0, "it slices an axis of the size " + size.str() + " backwards");
   const Dim from = far_before(start) ? Dim(0) : inside(start, size);
-  const Dim to = far(end) ? size : inside(end, size);
+  const Dim to = far(end) ? size : far_before(end) ? Dim(0) : inside(end, size);
   return sliced_by(x, axis, from, to, step);
 }
 

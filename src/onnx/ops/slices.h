@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "onnx/node.h"
 #include "trireme/program.h"
@@ -10,7 +9,7 @@
 namespace trireme::onnx {
 
 // A bound after the end of every axis.
-inline constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t kEnd = std::int64_t{1} << 61;
 
 // Elements begin to end of an axis, all inside it.
 Value part_of(const Value& x, int axis, const Dim& begin, const Dim& end);
