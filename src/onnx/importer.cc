@@ -40,6 +40,18 @@ std::optional<double> equal_elements(const Tensor& tensor) {
   return *number.data<double>();
 }
 
+// Whether results have many more elements than the inputs, such as those of Expand: computing them
+// in each run costs less than keeping them.
+bool is_larger(const std::vector<Value>& values, const std::vector<Item>& inputs) {
+  constexpr std::int64_t kFew = 1 << 20;
+  std::int64_t given = 0;
+  for (const Item& item : inputs) given += item.known ? item.known->elements() : 0;
+  return std::any_of(values.begin(), values.end(), [&](const Value& value) {
+    const Dim elements = product(value.shape());
+    return elements.is_constant() && elements.constant() > std::max(kFew, 4 * given);
+  });
+}
+
 bool is_complete(const std::vector<Item>& items) {
   return std::all_of(items.begin(), items.end(),
                      [](const Item& item) { return item.is_nothing || item.known.has_value(); });
@@ -365,15 +377,15 @@ std::vector<Item> Importer::imported(const Node& node, const Operator& op,
   }
   if (!op.traits.takes_items && !op.traits.is_random && !is_computing_now() &&
       is_complete(inputs)) {
-    return computed_now(node, op, inputs);
+    if (auto results = computed_now(node, op, inputs)) return *std::move(results);
   }
   NodeContext context(*this, node, op, version_of(node.domain), inputs);
   op.import(context);
   return context.take_outputs();
 }
 
-std::vector<Item> Importer::computed_now(const Node& node, const Operator& op,
-                                         const std::vector<Item>& inputs) {
+std::optional<std::vector<Item>> Importer::computed_now(const Node& node, const Operator& op,
+                                                        const std::vector<Item>& inputs) {
   targets_.push_back(std::make_unique<Target>());
   struct Pop {
     std::deque<std::unique_ptr<Target>>& targets;
@@ -391,6 +403,7 @@ std::vector<Item> Importer::computed_now(const Node& node, const Operator& op,
     }
   }
   if (values.empty()) return results;
+  if (is_larger(values, inputs)) return std::nullopt;
   Session session(target.program,
                   {.threads = 1, .interpreter = is_small(inputs), .max_bytes = options_.max_bytes});
   std::vector<Tensor> tensors = session.run(target.feeds, values);

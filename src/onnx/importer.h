@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,8 +59,9 @@ class Importer {
   void node(const Node& node);
   void call(const Node& node, const Function& function, const std::vector<Item>& inputs);
   std::vector<Item> imported(const Node& node, const Operator& op, const std::vector<Item>& inputs);
-  std::vector<Item> computed_now(const Node& node, const Operator& op,
-                                 const std::vector<Item>& inputs);
+  // Empty if the results are too large to be kept.
+  std::optional<std::vector<Item>> computed_now(const Node& node, const Operator& op,
+                                                const std::vector<Item>& inputs);
   void add_results(const Node& node, std::vector<Item> results);
   void add_failed(const Node& node, const std::string& reason);
   const Function* function_of(const Node& node) const;
