@@ -10,6 +10,7 @@
 
 #include "trireme/export.h"
 #include "trireme/program.h"
+#include "trireme/saved_model.h"
 #include "trireme/shape.h"
 #include "trireme/state.h"
 #include "trireme/tensor.h"
@@ -52,5 +53,17 @@ struct ImportedModel {
 TRIREME_API ImportedModel import_model(const std::string& path, const ImportOptions& options = {});
 // The same of the bytes of a file. Initializers in other files are an error.
 TRIREME_API ImportedModel import_bytes(std::string_view bytes, const ImportOptions& options = {});
+
+struct ExportOptions {
+  std::int64_t opset = 18;  // version of ONNX's operators, 18 to 21
+};
+
+// Writes a saved model as a model of ONNX: its inputs and outputs by name, symbols as open sizes,
+// and parameters as initializers. Atomic.
+// Errors: usage, which lists all ops that cannot be written; io.
+TRIREME_API void export_model(trireme::Model& model, const std::string& path,
+                              const ExportOptions& options = {});
+// The bytes of that file.
+TRIREME_API std::string export_bytes(trireme::Model& model, const ExportOptions& options = {});
 
 }  // namespace trireme::onnx

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <random>
 
 #include "kernel_ir/kernel.h"
@@ -12,7 +13,7 @@ namespace trireme::kernel_ir::testing {
 namespace detail {
 
 inline constexpr DType kTypes[] = {boolean, u8, i32, i64, f32, f64, i8, i16, u16, u32, u64};
-inline constexpr int kTypeCount = 6;
+inline constexpr int kTypeCount = static_cast<int>(std::size(kTypes));
 inline constexpr std::int32_t kInOut = 2 * kTypeCount;
 
 class Generator {

@@ -1,0 +1,37 @@
+#pragma once
+
+// Writes models of ONNX (onnx.proto).
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "trireme/dtype.h"
+#include "trireme/shape.h"
+#include "trireme/tensor.h"
+
+namespace trireme::onnx {
+
+// An attribute of a node.
+using NodeAttribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>>;
+using NodeAttributes = std::vector<std::pair<std::string, NodeAttribute>>;
+
+class ModelWriter {
+ public:
+  void add_node(const std::string& type, const std::vector<std::string>& inputs,
+                const std::vector<std::string>& outputs, const NodeAttributes& attributes,
+                const std::string& name);
+  void add_initializer(const std::string& name, const Tensor& tensor);
+  // A dimension that is no number is its text, as a symbol.
+  void add_input(const std::string& name, DType dtype, const Shape& shape);
+  void add_output(const std::string& name, DType dtype, const Shape& shape);
+  // The bytes of the model.
+  std::string finish(std::int64_t opset, const std::string& name);
+
+ private:
+  std::string graph_;
+};
+
+}  // namespace trireme::onnx
