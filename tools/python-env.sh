@@ -27,7 +27,7 @@ case "${1:-}" in
   kubernetes_validate) packages=(kubernetes-validate==1.34.1) ;;
   prometheus_client) packages=(prometheus-client==0.22.1) ;;
   nanobind) packages=(numpy==2.2.6 nanobind==3.1.0 libclang==18.1.1 ml_dtypes==0.6.0 mypy==1.15.0) ;;
-  onnx) packages=(numpy==2.2.6 ml_dtypes==0.6.0 onnx==1.23.0) ;;
+  onnx) packages=(numpy==2.2.6 ml_dtypes==0.6.0 onnx==1.23.0 onnxruntime==1.32.0) ;;
   pyright)
     packages=(numpy==2.2.6 'pyright[nodejs]==1.1.414' tensorboard==2.19.0 setuptools==80.9.0
               nbclient==0.11.0 ipykernel==7.4.0 pandas==3.1.1 polars==2.1.0 matplotlib==3.11.2) ;;

@@ -103,9 +103,12 @@ std::string Exporter::size_of_symbol(const std::string& symbol) {
   for (const auto& input : model_.program().ir().main().arguments) {
     const Shape& shape = input->type.shape;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      if (shape[axis].symbol() != symbol) continue;
+      const Dim more = shape[axis] - Dim(symbol);  // splits of sequences have one element more
+      if (!more.is_constant()) continue;
       const auto at = static_cast<std::int64_t>(axis);
-      return found = node("Shape", {input->name}, {{"start", at}, {"end", at + 1}});
+      const std::string size = node("Shape", {input->name}, {{"start", at}, {"end", at + 1}});
+      if (more == Dim(0)) return found = size;
+      return found = node("Sub", {size, integers({more.constant()})});
     }
   }
   throw NotExported{"the size " + symbol + " is no size of an input"};
