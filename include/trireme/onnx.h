@@ -42,9 +42,9 @@ struct ImportedModel {
   std::vector<std::string> warnings;
 };
 
-// Reads a model of opsets 7 to 28. Inputs become those of a Program, with a symbol for each size
-// that the model leaves open; initializers become parameters. What can be computed now is
-// computed now.
+// Reads a model of opsets 7 to 28; older ones are read with a warning. Inputs become those of a
+// Program, with a symbol for each size that the model leaves open; initializers become parameters.
+// What can be computed now is computed now.
 //
 // bf16 and f16 are computed as f32 and rounded after each node. Floats of 8 and fewer bits are
 // held as f32, integers of 4 and 2 bits as i8 and u8.

@@ -93,8 +93,6 @@ class Importer {
 
 // The operator of this name, or null.
 const Operator* find_operator(std::string_view domain, std::string_view type);
-// All operators that can be imported.
-std::vector<const Operator*> all_operators();
 
 // A name that Programs accept: other characters become '_'.
 std::string program_name(std::string_view name);

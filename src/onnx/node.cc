@@ -59,11 +59,6 @@ Value NodeContext::value(std::size_t i) {
   return operator_.traits.widens && is_half(value.dtype()) ? cast(value, {.dtype = f32}) : value;
 }
 
-std::optional<Value> NodeContext::value_if(std::size_t i) {
-  if (!has(i)) return std::nullopt;
-  return value(i);
-}
-
 const Tensor& NodeContext::known(std::size_t i, std::string_view why) const {
   const Item& item = this->item(i);
   if (!item.known) {

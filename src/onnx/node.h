@@ -44,7 +44,6 @@ class NodeContext {
   // As a value of the Program. f16 and bf16 are cast to f32 if the operator computes
   // (OperatorTraits::widens).
   Value value(std::size_t i);
-  std::optional<Value> value_if(std::size_t i);  // empty if it is left out
   // The elements, if they are known now; else Unsupported, which says `why` they are needed.
   const Tensor& known(std::size_t i, std::string_view why) const;
   std::vector<std::int64_t> known_integers(std::size_t i, std::string_view why) const;

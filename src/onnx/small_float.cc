@@ -4,7 +4,6 @@
 
 #include "onnx/small_float.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -13,19 +12,6 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
-
-// The nearest power of two. f8e8m0 is 2^(code - 127), and 255 is NaN.
-float rounded_power(float x, bool saturate) {
-  if (std::isnan(x)) return kNaN;
-  x = std::fabs(x);
-  if (x == kFloatInfinity) return saturate ? 0x1p127F : kNaN;
-  if (x <= 0x1p-127F) return 0x1p-127F;
-  int exponent = 0;
-  const float fraction = std::frexp(x, &exponent);  // in [0.5, 1)
-  if (fraction < 0.75F) --exponent;
-  if (exponent > 127) return saturate ? 0x1p127F : kNaN;
-  return std::ldexp(1.0F, exponent);
-}
 
 }  // namespace
 
@@ -64,23 +50,10 @@ float small_float(ElementType type, unsigned code) {
   return negative ? -value : value;
 }
 
-float rounded_to(ElementType type, float x, bool saturate) {
-  if (type == ElementType::f8e8m0) return rounded_power(x, saturate);
+float beyond_largest(ElementType type, bool saturate) {
   const SmallFloat format = small_float_format(type);
-  if (std::isnan(x)) return format.has_nan ? x : 0.0F;
-  if (!format.has_negative_zero && x == 0) return 0;
-  const auto beyond = [&] {
-    if (saturate || !format.has_nan) return std::copysign(format.largest, x);
-    return format.has_infinity ? std::copysign(kFloatInfinity, x) : kNaN;
-  };
-  if (std::isinf(x)) return beyond();
-  int exponent = 0;
-  std::frexp(x, &exponent);
-  // The distance of neighbours; nearbyint rounds ties to even.
-  const int step = std::max(exponent - 1, 1 - format.bias) - format.fraction_bits;
-  const float rounded = std::ldexp(std::nearbyint(std::ldexp(x, -step)), step);
-  if (std::fabs(rounded) > format.largest) return beyond();
-  return !format.has_negative_zero && rounded == 0 ? 0.0F : rounded;
+  if (saturate || !format.has_nan) return format.largest;
+  return format.has_infinity ? kFloatInfinity : kNaN;
 }
 
 }  // namespace trireme::onnx

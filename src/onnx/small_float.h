@@ -21,8 +21,8 @@ SmallFloat small_float_format(ElementType type);
 // The number of a code. Precondition: is_small_float(type).
 float small_float(ElementType type, unsigned code);
 
-// The nearest number of the type, ties to even. Numbers that are too large become the largest one
-// if `saturate`, else infinity or NaN, whichever the type has; types without NaN always saturate.
-float rounded_to(ElementType type, float x, bool saturate);
+// What numbers become that are too large: the largest one if `saturate`, else infinity or NaN,
+// whichever the type has; types without NaN always saturate. Not for f8e8m0.
+float beyond_largest(ElementType type, bool saturate);
 
 }  // namespace trireme::onnx

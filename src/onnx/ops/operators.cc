@@ -20,19 +20,13 @@ constexpr List kLists[] = {
 
 }  // namespace
 
-std::vector<const Operator*> all_operators() {
-  std::vector<const Operator*> all;
-  for (const List list : kLists) {
-    for (const Operator& op : list()) all.push_back(&op);
-  }
-  return all;
-}
-
 const Operator* find_operator(std::string_view domain, std::string_view type) {
   using Key = std::pair<std::string_view, std::string_view>;
   static const std::map<Key, const Operator*> index = [] {
     std::map<Key, const Operator*> made;
-    for (const Operator* op : all_operators()) made[{op->domain, op->type}] = op;
+    for (const List list : kLists) {
+      for (const Operator& op : list()) made[{op.domain, op.type}] = &op;
+    }
     return made;
   }();
   const auto found = index.find({domain, type});

@@ -26,20 +26,6 @@ Integers spatial_axes(const Value& x) {
   return axes;
 }
 
-// How many elements of each window are elements of x.
-Value inside_counts(const NodeContext& n, const Value& x, const Windows& w) {
-  Shape shape = x.shape();
-  shape[0] = shape[1] = Dim(1);
-  const Value ones =
-      padded(constant(n.program(), {.value = 1, .dtype = x.dtype(), .shape = shape}), w, 0);
-  Value total;
-  for (const Integers& tap : taps_of(w)) {
-    const Value part = tap_of(ones, w, tap);
-    total = total ? total + part : part;
-  }
-  return total;
-}
-
 Value sum_of_windows(const Value& x, const Windows& w) {
   const Value around = padded(x, w, 0);
   Value total;
@@ -48,6 +34,12 @@ Value sum_of_windows(const Value& x, const Windows& w) {
     total = total ? total + part : part;
   }
   return total;
+}
+
+// How many elements of each window are inside an image of this shape.
+Value inside_counts(const NodeContext& n, DType dtype, Shape shape, const Windows& w) {
+  shape[0] = shape[1] = Dim(1);
+  return sum_of_windows(constant(n.program(), {.value = 1, .dtype = dtype, .shape = shape}), w);
 }
 
 // With count_include_pad, the padding of the attribute counts, and the padding of ceil_mode does
@@ -63,12 +55,11 @@ void import_average_pool(NodeContext& n) {
                                  .padding = padding_of(w),
                                  .count_include_pad = count_all}));
   }
-  if (!count_all) return n.set(0, sum_of_windows(x, w) / inside_counts(n, x, w));
-  // Elements, and the padding that is given: ones around them.
+  if (!count_all) return n.set(0, sum_of_windows(x, w) / inside_counts(n, x.dtype(), x.shape(), w));
+  // The given padding counts as a part of the image.
   Windows given = w;
   const Integers pads = n.integers("pads");
   Shape shape = x.shape();
-  shape[0] = shape[1] = Dim(1);
   for (std::size_t i = 0; i < w.axes(); ++i) {
     const std::int64_t after =
         std::min(w.after[i], pads.empty() ? (ceil ? 0 : w.after[i]) : pads[i + w.axes()]);
@@ -76,14 +67,7 @@ void import_average_pool(NodeContext& n) {
     given.before[i] = 0;
     given.after[i] = w.after[i] - after;
   }
-  const Value ones =
-      padded(constant(n.program(), {.value = 1, .dtype = x.dtype(), .shape = shape}), given, 0);
-  Value counts;
-  for (const Integers& tap : taps_of(given)) {
-    const Value part = tap_of(ones, given, tap);
-    counts = counts ? counts + part : part;
-  }
-  n.set(0, sum_of_windows(x, w) / counts);
+  n.set(0, sum_of_windows(x, w) / inside_counts(n, x.dtype(), shape, given));
 }
 
 // The place of each element in its batch and channel; with storage_order 1, columns first.

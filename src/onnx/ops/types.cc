@@ -28,10 +28,9 @@ Value round_to_power(const Value& x, const CastMode& mode) {
   const Value size = maximum(abs(x), lowest);
   const Value below = power_below(size);
   const Value above = below * 2.0;
-  Value up = less(below, size);
-  if (mode.rounding == "down") up = not_equal(size, size);
-  if (mode.rounding == "nearest") up = size >= below * 1.5;
-  Value result = where(up, above, below);
+  Value result = below;
+  if (mode.rounding == "up") result = where(less(below, size), above, below);
+  if (mode.rounding == "nearest") result = where(size >= below * 1.5, above, below);
   const double largest = std::ldexp(1.0, 127);
   const double beyond = mode.saturate ? largest : std::numeric_limits<double>::quiet_NaN();
   result = where(equal(result, std::numeric_limits<double>::infinity()), beyond, result);
@@ -46,11 +45,11 @@ Value round_to_small(const Value& x, ElementType type, const CastMode& mode) {
   const Value step = power_below(maximum(abs(x), normal)) * std::ldexp(1.0, -format.fraction_bits);
   Value result = round(x / step) * step;
   const auto largest = static_cast<double>(format.largest);
-  const auto beyond = static_cast<double>(rounded_to(type, HUGE_VALF, mode.saturate));
+  const auto beyond = static_cast<double>(beyond_largest(type, mode.saturate));
   const Value limit = where(less(x, 0.0), -full_like(x, beyond), full_like(x, beyond));
   result = where(abs(result) <= largest, result, limit);
   if (!format.has_negative_zero) result = where(equal(result, 0.0), 0.0, result);
-  const auto nan = static_cast<double>(rounded_to(type, NAN, mode.saturate));
+  const double nan = format.has_nan ? std::numeric_limits<double>::quiet_NaN() : 0;
   return where(is_nan(x), nan, result);
 }
 
