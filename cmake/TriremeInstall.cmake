@@ -53,7 +53,8 @@ endif()
 
 trireme_install_library(library TriremeTargets trireme)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/trireme ${TRIREME_GENERATED_DIR}/include/trireme
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h"
+  PATTERN "onnx.h" EXCLUDE)  # its library is not installed
 if(TRIREME_BUILD_DISTRIBUTED)
   trireme_install_library(distributed TriremeDistributedTargets trireme_distributed_library)
 endif()
