@@ -46,7 +46,7 @@ FLOORS = [
 ]
 
 # Folders of a room, lowest first: a folder includes itself and lower ones.
-FOLDER_ORDER = {"session": ["run", "immediate", "metrics", "model", "train", "job"]}
+FOLDER_ORDER = {"session": ["run", "immediate", "metrics", "model", "compress", "train", "job"]}
 
 # Rooms that are no part of the library: most of what they can is in no public header, so their
 # measuring programs include them.
@@ -63,7 +63,7 @@ PUBLIC_HEADERS = {
     "c": "inference", "data": "data", "image": "data", "known_data": "data", "readers": "data", "sequence_metrics": "data", "text": "data",
     "text_data": "data",
     "inference": "inference",
-    "array": "session", "callback": "session", "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "lbfgs": "session", "metrics": "session", "precision": "session", "saved_model": "session", "session": "session", "state": "session",
+    "array": "session", "callback": "session", "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "lbfgs": "session", "metrics": "session", "precision": "session", "quantize": "session", "saved_model": "session", "session": "session", "state": "session",
     "tensorboard": "session", "trainer": "session", "trireme": "session",
     "distributed": "distributed", "exported_table": "distributed",
     "onnx": "onnx",

@@ -9,6 +9,7 @@
 
 #include "trireme/compile.h"
 #include "trireme/job.h"
+#include "trireme/quantize.h"
 
 namespace commands {
 
@@ -84,6 +85,22 @@ struct CompileArguments {
   bool json = false;
 };
 void compile(CompileArguments arguments);
+
+struct QuantizeArguments {
+  std::string model;
+  std::string calibrate;        // data
+  std::int64_t examples = 256;  // of the calibration
+  std::string data;             // measures before and after; "": nothing is measured
+  std::string metric;           // "": auc, accuracy, mse or loss
+  double max_drop = -1;         // points of the metric; below 0: any
+  std::string range = "mse";
+  std::string output;  // "": MODEL-i8
+  std::int64_t batch = 256;
+  trireme::QuantizeOptions options;
+  trireme::SessionOptions session = {};
+  bool json = false;
+};
+void quantize(QuantizeArguments arguments);
 
 struct InspectArguments {
   std::string what;

@@ -85,6 +85,11 @@ class TRIREME_API Model {
   const Program& program() const;
   Session& session();
 
+  // Returns a Model with the labels, texts and everything else of this one, and with a Program that
+  // has the same inputs and outputs. Parameters have their initial values; the caller sets them.
+  // Errors: usage, if inputs or outputs differ.
+  Model with(Program program) const;
+
  private:
   friend TRIREME_API Model load_model(const std::string&, const SessionOptions&);
   struct State;
@@ -94,6 +99,9 @@ class TRIREME_API Model {
 
 // Errors: not_found; io; data, naming the file, if a part is damaged or does not match the others.
 TRIREME_API Model load_model(const std::string& directory, const SessionOptions& options = {});
+
+// Saves a Model again, perhaps after changes, in the same format. Errors: io.
+TRIREME_API void save_model(Model& model, const std::string& directory);
 
 // --- Models that write texts --------------------------------------------------------------------
 // Models such as translators: one text input, and the outputs "target" (ids of texts), its splits

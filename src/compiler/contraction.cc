@@ -23,7 +23,7 @@ class ContractionLowering : public TileLowering {
   using TileLowering::TileLowering;
 
   LoweredGroup run() {
-    if (how_.is_product()) {
+    if (how_.is_product() && !reads_after_row()) {
       lower_product();
     } else {
       lower_windows();
@@ -138,14 +138,16 @@ class ContractionLowering : public TileLowering {
   void add_tile(Body& body, const Index& batch, const Shape& rows, ExprId first, int count,
                 ExprId column) {
     std::vector<Index> elements, sources;
-    Stmt depth = loop(LoopKind::serial, evaluator_.dim(x_->type.shape.back()));
+    Stmt depth =
+        loop(LoopKind::serial, evaluator_.dim(weight_->type.shape[weight_->type.shape.size() - 2]));
+    const ExprId source = how_.words ? times(var(depth), kWordBytes) : var(depth);
     for (int i = 0; i < count; ++i) {
       Index index = batch;
       const Index row = evaluator_.delinear(plus(first, i), rows);
       index.insert(index.end(), row.begin(), row.end());
       index.push_back(column);
       elements.push_back(index);
-      index.back() = var(depth);
+      index.back() = source;
       sources.push_back(index);
     }
     Index second = weight_->type.shape.size() == y_->type.shape.size() && !how_.windows
@@ -155,7 +157,10 @@ class ContractionLowering : public TileLowering {
     second.push_back(column);
     sums(
         body, elements.size(), {depth},
-        [&](std::size_t i) { return evaluator_.value_at(x_, sources[i]); },
+        [&](std::size_t i) {
+          return how_.words ? evaluator_.word_at(x_, sources[i])
+                            : evaluator_.value_at(x_, sources[i]);
+        },
         [&] { return evaluator_.value_at(weight_, second); },
         [&](std::size_t i, ExprId total) { store_result(body, elements[i], total); });
   }
@@ -164,7 +169,8 @@ class ContractionLowering : public TileLowering {
 
   void lower_windows() {
     const std::int64_t out_h = size(y_, 1), channels = size(y_, 3);
-    depthwise_ = how_.groups > 1 && how_.groups == channels && size(weight_, 2) == 1;
+    depthwise_ =
+        how_.groups > 1 && how_.groups == channels && !how_.words && size(weight_, 2) == 1;
     const std::int64_t groups = depthwise_ ? 1 : how_.groups;
     const std::int64_t columns = channels / groups;  // of one group
     lanes_ = lanes_for(columns);
@@ -198,9 +204,9 @@ class ContractionLowering : public TileLowering {
   // rows, and the rows of x that it reads fit together into a near cache.
   void choose_rows(std::int64_t out_h) {
     const std::int64_t row_bytes =
-        padded_width() * size(x_, 3) * static_cast<std::int64_t>(size_of(type_));
-    const Dim weight =
-        product(weight_->type.shape) * Dim(static_cast<std::int64_t>(size_of(type_)));
+        padded_width() * size(x_, 3) * static_cast<std::int64_t>(size_of(x_->type.dtype));
+    const Dim weight = product(weight_->type.shape) *
+                       Dim(static_cast<std::int64_t>(size_of(weight_->type.dtype)));
     const bool large = weight.constant() > kLargeWeight;
     rows_ = 0;
     for (std::int64_t rows = 1; rows <= (large ? out_h : std::max<std::int64_t>(4, out_h / 4));
@@ -236,10 +242,11 @@ class ContractionLowering : public TileLowering {
   // are contiguous in both operands.
   void add_window_tile(Body& body, ExprId p, ExprId q, std::int64_t rows, std::int64_t columns,
                        ExprId channel) {
-    const std::int64_t inner = size(weight_, 2);
+    const std::int64_t inner = how_.words ? size(x_, 3) : size(weight_, 2);
     const bool joined = !depthwise_ && how_.groups == 1 && how_.dilation[1] == 1;
+    const std::int64_t row = how_.kernel[1] * (joined ? inner : 1);
     Stmt r = loop(LoopKind::serial, k_.integer(how_.kernel[0]));
-    Stmt s = loop(LoopKind::serial, k_.integer(how_.kernel[1] * (joined ? inner : 1)));
+    Stmt s = loop(LoopKind::serial, k_.integer(how_.words ? ceil_div(row, kWordBytes) : row));
     std::vector<Stmt> loops = {r, s};
     ExprId c = k_.integer(0);  // channel of the weight
     if (!joined && inner > 1) {
@@ -247,7 +254,7 @@ class ContractionLowering : public TileLowering {
       c = var(loops.back());
     }
     ExprId x_channel = depthwise_ ? channel : k_.add(times(group_number_, inner), c);
-    if (joined) x_channel = var(s);
+    if (joined) x_channel = how_.words ? times(var(s), kWordBytes) : var(s);
     const ExprId shift = joined ? k_.integer(0) : times(var(s), how_.dilation[1]);
 
     std::vector<Index> elements;
@@ -261,7 +268,9 @@ class ContractionLowering : public TileLowering {
       }
     }
     Index second = {var(r), k_.integer(0), k_.integer(0), channel};
-    if (joined) {
+    if (how_.words) {
+      second = {var(r), var(s), channel};
+    } else if (joined) {
       second[inner == 1 ? 1 : 2] = var(s);
     } else {
       second[1] = var(s);

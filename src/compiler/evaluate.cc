@@ -68,6 +68,13 @@ ExprId Evaluator::value_at(const ir::Value* value, const Index& index, ExprId gu
   return computed_at(value, index, guard);
 }
 
+ExprId Evaluator::word_at(const ir::Value* value, const Index& index) {
+  const int buffer = buffer_of_(value);
+  const ExprId position = linear(index, value->type.shape);
+  loads_[buffer].push_back(position);
+  return k_.load_word(buffer, position);
+}
+
 ExprId Evaluator::computed_at(const ir::Value* value, const Index& index, ExprId guard) {
   const Key key(value, index, guard);
   const auto found = known_.find(key);

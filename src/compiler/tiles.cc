@@ -81,8 +81,8 @@ void TileLowering::sums(Body& body, std::size_t count, std::vector<Stmt> loops,
   for (std::size_t i = 0; i < count; ++i) {
     const int accumulator = first + static_cast<int>(i);
     body.push_back(kernel_ir::make_declare(accumulator, ReduceOp::sum, type_));
-    inside.push_back(
-        kernel_ir::make_accumulate(accumulator, ReduceOp::sum, type_, k_.mul(factor(i), second())));
+    inside.push_back(kernel_ir::make_accumulate(accumulator, ReduceOp::sum, type_,
+                                                summand(factor(i), second())));
   }
   while (!loops.empty()) {
     Stmt outer = std::move(loops.back());
@@ -95,6 +95,11 @@ void TileLowering::sums(Body& body, std::size_t count, std::vector<Stmt> loops,
   for (std::size_t i = 0; i < count; ++i) {
     done(i, k_.accumulator(first + static_cast<int>(i), type_));
   }
+}
+
+ExprId TileLowering::summand(ExprId factor, ExprId second) {
+  if (how_.words) return k_.dot4(factor, second);
+  return k_.mul(k_.cast(factor, type_), k_.cast(second, type_));
 }
 
 void TileLowering::store_result(Body& body, const Index& index, ExprId total) {
@@ -117,7 +122,11 @@ std::int64_t TileLowering::source_rows(std::int64_t rows) const {
 bool TileLowering::copies_x() const {
   const bool narrow =
       !evaluator_.computes(x_) && storages_.type(storages_.of(x_)) != x_->type.dtype;
-  return how_.is_padded() || narrow;
+  return how_.is_padded() || narrow || reads_after_row();
+}
+
+bool TileLowering::reads_after_row() const {
+  return how_.words && how_.windows && how_.kernel[1] * size(x_, 3) % kWordBytes != 0;
 }
 
 std::int64_t TileLowering::padded_width() const {
@@ -127,7 +136,9 @@ std::int64_t TileLowering::padded_width() const {
 void TileLowering::fill(Body& body) {
   if (!copies_x()) return;
   const std::int64_t channels = size(x_, 3), row = padded_width() * channels;
-  scratch_ = scratch_buffer(type_, Dim(source_rows(rows_) * row));
+  const DType type = x_->type.dtype;
+  const std::int64_t after = how_.words ? kWordBytes - 1 : 0;
+  scratch_ = scratch_buffer(type, Dim(source_rows(rows_) * row + after));
   Stmt line = loop(LoopKind::serial, k_.integer(source_rows(rows_)));
   const ExprId h = k_.add(times(first_row_, how_.stride[0]), plus(var(line), -how_.padding[0]));
   const int lanes = lanes_;
@@ -141,7 +152,10 @@ void TileLowering::fill(Body& body) {
   const std::int64_t left = how_.padding[2] * channels;
   const ExprId guard =
       k_.logical_and(inside(h, 0, size(x_, 1)), inside(j, left, left + size(x_, 2) * channels));
-  const ExprId source = evaluator_.value_at(x_, x_index(h, k_.integer(0), plus(j, -left)), guard);
+  ExprId source = evaluator_.value_at(x_, x_index(h, k_.integer(0), plus(j, -left)), guard);
+  if (how_.pad_value != 0) {
+    source = k_.select(guard, source, k_.integer(how_.pad_value, type));
+  }
   vector.body.push_back(kernel_ir::make_store(scratch_, k_.add(times(var(line), row), j), source));
   line.body.push_back(std::move(vector));
   body.push_back(std::move(line));
@@ -155,10 +169,12 @@ Index TileLowering::x_index(ExprId h, ExprId w, ExprId c) {
 
 ExprId TileLowering::x_at(ExprId h, ExprId w, ExprId c) {
   if (!copies_x()) {
-    return evaluator_.value_at(x_, x_index(k_.add(times(first_row_, how_.stride[0]), h), w, c));
+    const Index index = x_index(k_.add(times(first_row_, how_.stride[0]), h), w, c);
+    return how_.words ? evaluator_.word_at(x_, index) : evaluator_.value_at(x_, index);
   }
   const ExprId pixel = k_.add(times(h, padded_width()), w);
-  return k_.load(scratch_, k_.add(times(pixel, size(x_, 3)), c));
+  const ExprId position = k_.add(times(pixel, size(x_, 3)), c);
+  return how_.words ? k_.load_word(scratch_, position) : k_.load(scratch_, position);
 }
 
 }  // namespace trireme::compiler

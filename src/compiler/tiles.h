@@ -11,6 +11,8 @@
 
 namespace trireme::compiler {
 
+inline constexpr std::int64_t kWordBytes = 4;  // of ops::Contraction::words
+
 using Body = std::vector<kernel_ir::Stmt>;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b);
@@ -44,6 +46,8 @@ class TileLowering : public KernelLowering {
   void sums(Body& body, std::size_t count, std::vector<kernel_ir::Stmt> loops,
             const std::function<ExprId(std::size_t)>& factor, const std::function<ExprId()>& second,
             const std::function<void(std::size_t, ExprId)>& done);
+  // Returns factor * second, or with words the sum of products of their bytes.
+  ExprId summand(ExprId factor, ExprId second);
   // Stores the group's outputs computed from `total`, the element of the contraction's result at
   // `index`.
   void store_result(Body& body, const Index& index, ExprId total);
@@ -62,11 +66,14 @@ class TileLowering : public KernelLowering {
   std::int64_t padded_width() const;
   // Returns the number of rows of x, with padding, that `rows` rows of the result need.
   std::int64_t source_rows(std::int64_t rows) const;
-  // Copies the rows of x that are needed to memory of the thread, with zeros around them. Does so
-  // only if there is padding, or if x is stored in 16 bits and is better widened once than at every
-  // use.
+  // Whether the last word of a row of a window has bytes after the row.
+  bool reads_after_row() const;
+  // Copies the rows of x that are needed to memory of the thread, with padding around them. Does so
+  // only if there is padding, if x is stored in 16 bits and is better widened once than at every
+  // use, or if words would be read beyond the end of x.
   void fill(Body& body);
   // Returns x at row h, relative to the first needed row, and column w, both counted with padding.
+  // With words, the four bytes from there on.
   ExprId x_at(ExprId h, ExprId w, ExprId c);
 
   const ir::Op& op_;

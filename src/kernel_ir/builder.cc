@@ -63,6 +63,22 @@ ExprId Builder::load(std::int32_t buffer, ExprId index, ExprId guard) {
       {.op = ExprOp::load, .type = element, .index = buffer, .args = {index, guard, kNoExpr}});
 }
 
+ExprId Builder::load_word(std::int32_t buffer, ExprId index) {
+  const DType element = kernel_.buffers[static_cast<std::size_t>(buffer)].type;
+  require(element == DType::u8 || element == DType::i8, "words are read from bytes", ExprOp::load);
+  require(type(index) == DType::i64, "the index must be i64", ExprOp::load);
+  return kernel_.add({.op = ExprOp::load,
+                      .type = element == DType::u8 ? DType::u32 : DType::i32,
+                      .index = buffer,
+                      .args = {index, kNoExpr, kNoExpr}});
+}
+
+ExprId Builder::dot4(ExprId a, ExprId b) {
+  require((type(a) == DType::u32 || type(a) == DType::i32) && type(b) == DType::i32,
+          "takes words of four bytes", ExprOp::dot4);
+  return make({.op = ExprOp::dot4, .type = DType::i32, .args = {a, b, kNoExpr}});
+}
+
 ExprId Builder::accumulator(std::int32_t index, DType type) {
   return kernel_.add({.op = ExprOp::accumulator, .type = type, .index = index});
 }
@@ -76,6 +92,8 @@ ExprId Builder::unary(ExprOp op, ExprId a) {
           "not an operation of one argument", op);
   if (op == ExprOp::logical_not) {
     require(type(a) == DType::boolean, "takes a boolean", op);
+  } else if (op == ExprOp::popcount) {
+    require(is_integer(type(a)), "takes an integer", op);
   } else {
     require(is_arithmetic_float(type(a)) || (takes_integers(op) && is_integer(type(a))),
             "does not take this type", op);
@@ -99,7 +117,7 @@ ExprId Builder::bitcast(ExprId a, DType to) {
 }
 
 ExprId Builder::binary(ExprOp op, ExprId a, ExprId b) {
-  require(argument_count(op) == 2, "not an operation of two arguments", op);
+  require(argument_count(op) == 2 && op != ExprOp::dot4, "not an operation of two arguments", op);
   require(type(a) == type(b), "takes two arguments of one type", op);
   require(!is_half(type(a)), "16-bit floats are stored, not computed with", op);
   const bool comparison = op >= ExprOp::eq && op <= ExprOp::le;

@@ -13,11 +13,11 @@ namespace {
 constexpr const char* kOpNames[] = {
     "constant", "size",  "loop_var", "load",    "accumulator", "accumulator_index",
     "neg",      "abs",   "sqrt",     "floor",   "ceil",        "round_even",
-    "trunc",    "not",   "exp",      "log",     "tanh",        "sigmoid",
+    "trunc",    "not",   "popcount", "exp",      "log",     "tanh",        "sigmoid",
     "erf",      "erfc",  "sin",      "cos",     "tan",         "atan",
     "log1p",    "expm1", "cast",     "bitcast", "add",         "sub",
     "mul",      "div",   "rem",      "min",     "max",         "pow",
-    "and",      "or",    "xor",      "shl",     "shr",         "eq",
+    "and",      "or",    "xor",      "shl",     "shr",  "dot4",       "eq",
     "ne",       "lt",    "le",       "select",  "fma"};
 
 constexpr const char* kReduceNames[] = {"sum", "prod", "min", "max", "argmin", "argmax"};
@@ -76,6 +76,11 @@ ExprId Kernel::add(const Expr& given) {
   exprs_.push_back(e);
   ids_.emplace(hash, id);
   return id;
+}
+
+bool fits_buffer(DType load, DType element) {
+  const bool byte = element == DType::u8 || element == DType::i8;
+  return load == element || (byte && (load == DType::u32 || load == DType::i32));
 }
 
 Stmt make_loop(LoopKind kind, std::int32_t loop_var, ExprId extent, std::vector<Stmt> body,

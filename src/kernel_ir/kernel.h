@@ -23,12 +23,13 @@ enum class ExprOp : std::uint8_t {
   size,         // sizes[index], an i64 given at run time
   loop_var,     // loop variable number `index`, i64
   load,         // buffers[index][args[0]]; args[1], if present, is a boolean guard: where it is
-                // false nothing is read and the result is zero
+                // false nothing is read and the result is zero. A load of u32 or i32 from a buffer
+                // of u8 or i8 reads the four elements from args[0] on, the first one lowest
   accumulator,  // final value of accumulator `index`, readable only after the loops that feed it
   accumulator_index,  // for argmax and argmin: the index that goes with the value, i64
 
   // One argument. Floats only: sqrt floor ceil round_even trunc and the maths functions. neg and
-  // abs of integers wrap. logical_not is for booleans.
+  // abs of integers wrap. logical_not is for booleans, popcount for integers.
   neg,
   abs,
   sqrt,
@@ -37,6 +38,7 @@ enum class ExprOp : std::uint8_t {
   round_even,
   trunc,
   logical_not,
+  popcount,  // the number of bits that are 1
   exp,
   log,
   tanh,
@@ -71,6 +73,8 @@ enum class ExprOp : std::uint8_t {
   bit_xor,  // integers and boolean
   shl,
   shr,  // integers; shr is logical; the count is taken modulo the width
+  dot4,  // i32: the sum of the four products of the bytes of args[0] and args[1]. Those of u32 are
+         // unsigned, those of i32 are signed; args[1] is i32
   eq,
   ne,
   lt,
@@ -196,6 +200,9 @@ Stmt make_store(std::int32_t buffer, ExprId index, ExprId value, ExprId guard = 
 // The product that an accumulate statement adds with one rounding; null if it adds none.
 const Expr* product_added(const Kernel& kernel, const Stmt& accumulate);
 
+// Whether a load has the type of the buffer's elements, or is a word of four of them.
+bool fits_buffer(DType load, DType element);
+
 // The accumulators that are fed inside `loop` and declared outside, one accumulate statement of
 // each, in order of first use. The pointers point into `loop`.
 std::vector<const Stmt*> fed_by(const Stmt& loop);
@@ -222,6 +229,9 @@ class Builder {
   ExprId size(std::int32_t index);
   ExprId loop_var(std::int32_t index);
   ExprId load(std::int32_t buffer, ExprId index, ExprId guard = kNoExpr);
+  // Loads four elements of a buffer of u8 as u32, or of i8 as i32.
+  ExprId load_word(std::int32_t buffer, ExprId index);
+  ExprId dot4(ExprId a, ExprId b);
   ExprId accumulator(std::int32_t index, DType type);
   ExprId accumulator_index(std::int32_t index);
   ExprId unary(ExprOp op, ExprId a);

@@ -206,8 +206,22 @@ Scalar unary(ExprOp op, DType type, Scalar a) {
                  ? of_integer(type, static_cast<std::int64_t>(negated))
                  : a;
     case ExprOp::logical_not: return of_boolean(a.integer == 0);
+    case ExprOp::popcount: {
+      const std::uint64_t mask = ~0ull >> (64 - bits_of(type));
+      return {.integer = std::popcount(static_cast<std::uint64_t>(a.integer) & mask)};
+    }
     default: fail_internal("kernel IR: this operation has no meaning for integers");
   }
+}
+
+// The sum of products of the four bytes of two words.
+std::int64_t dot4(DType type, std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  for (int shift = 0; shift < 32; shift += 8) {
+    const std::int64_t x = a >> shift, y = b >> shift;
+    sum += wrap(type == DType::u32 ? DType::u8 : DType::i8, x) * wrap(DType::i8, y);
+  }
+  return sum;
 }
 
 Scalar binary(ExprOp op, DType type, const Scalar* args) {
@@ -248,6 +262,7 @@ Scalar evaluate(ExprOp op, DType type, DType argument, const Scalar* args) {
   switch (op) {
     case ExprOp::cast: return convert(type, argument, args[0]);
     case ExprOp::bitcast: return reinterpret(type, argument, args[0]);
+    case ExprOp::dot4: return of_integer(type, dot4(argument, args[0].integer, args[1].integer));
     case ExprOp::eq:
     case ExprOp::ne:
     case ExprOp::lt:

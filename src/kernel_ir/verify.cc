@@ -83,12 +83,16 @@ class Verifier {
         return e.type == DType::i64 && index_below(static_cast<std::size_t>(kernel_.accumulators));
       case ExprOp::load:
         return index_below(kernel_.buffers.size()) && arg(0) == DType::i64 &&
-               kernel_.buffers[static_cast<std::size_t>(e.index)].type == e.type &&
+               fits_buffer(e.type, kernel_.buffers[static_cast<std::size_t>(e.index)].type) &&
                kernel_.buffers[static_cast<std::size_t>(e.index)].role != BufferRole::output &&
                (e.args[1] == kNoExpr || arg(1) == DType::boolean);
       case ExprOp::neg:
       case ExprOp::abs: return arg(0) == e.type && e.type != DType::boolean;
       case ExprOp::logical_not: return arg(0) == e.type && e.type == DType::boolean;
+      case ExprOp::popcount: return arg(0) == e.type && is_integer(e.type);
+      case ExprOp::dot4:
+        return e.type == DType::i32 && arg(1) == DType::i32 &&
+               (arg(0) == DType::i32 || arg(0) == DType::u32);
       case ExprOp::cast:
         if (!is_half(e.type) && !is_half(arg(0))) return true;
         return e.type == arg(0) || e.type == DType::f32 || arg(0) == DType::f32;

@@ -10,6 +10,12 @@
 
 namespace trireme::ops {
 
+std::optional<DType> product_dtype(DType x, DType weight) {
+  if (is_arithmetic_float(x)) return x == weight ? std::optional(x) : std::nullopt;
+  const bool bytes = (x == DType::u8 || x == DType::i8) && weight == DType::i8;
+  return bytes ? std::optional(DType::i32) : std::nullopt;
+}
+
 // --- Type rules -------------------------------------------------------------------------------
 
 bool is(DType dtype, Numbers numbers) {

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,6 +48,13 @@ constexpr bool is_index(DType dtype) {
 }
 
 using TypeRule = std::function<std::vector<Type>(const TypeContext&)>;
+
+// Returns byte `number` of a word, the lowest first, as a signed number.
+double byte_of_word(double word, std::int64_t number);
+
+// Returns the dtype of a sum of products of elements of x and weight: that of both if they are
+// floats, and i32 if x is u8 or i8 and weight is i8. nullopt if they have no such sum.
+std::optional<DType> product_dtype(DType x, DType weight);
 
 // All operands and the result have one type, with a dtype of class `numbers`.
 TypeRule same_type(Numbers numbers);

@@ -11,12 +11,14 @@ using Ints = std::vector<std::int64_t>;
 void require_convolution(const Convolution& convolution, const Type& x, const Type& weight,
                          const std::string& x_text, const std::string& weight_text) {
   const std::size_t axes = convolution.window.axes();
-  require_image(x, x_text, axes);
+  const bool bytes = axes == 2 && (x.dtype == DType::u8 || x.dtype == DType::i8);
+  if (bytes) require_image_shape(x, x_text, axes);
+  else require_image(x, x_text, axes);
   require(weight.rank() == static_cast<int>(2 + axes) && is_constant(weight.shape) &&
-              weight.dtype == x.dtype,
+              product_dtype(x.dtype, weight.dtype),
           weight_text + " is not a weight " +
-              (axes == 3 ? "[K, C/groups, Q, R, S]" : "[K, C/groups, R, S]") + " of the dtype of " +
-              x_text);
+              (axes == 3 ? "[K, C/groups, Q, R, S]" : "[K, C/groups, R, S]") +
+              (bytes ? " of i8" : " of the dtype of " + x_text));
   const std::int64_t channels = weight.shape[1].constant() * convolution.groups;
   require(x.shape[1] == Dim(channels),
           "the channels differ: " + x_text + ", while " + weight_text + " with groups = " +
@@ -32,7 +34,8 @@ void require_convolution(const Convolution& convolution, const Type& x, const Ty
 
 Type result_type(const Convolution& convolution, const Type& x, const Type& weight,
                  const std::string& x_text) {
-  return {x.dtype, windows_shape(x.shape, weight.shape[0], convolution.window, x_text)};
+  return {product_dtype(x.dtype, weight.dtype).value_or(x.dtype),
+          windows_shape(x.shape, weight.shape[0], convolution.window, x_text)};
 }
 
 // TypeError unless `y` is the type of the result for x and weight.

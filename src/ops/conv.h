@@ -12,8 +12,8 @@
 
 namespace trireme::ops {
 
-// A convolution of `x` with `weight` [K, C/groups, R, S] to `y`, all f32 or f64. The window has two
-// axes for images, or three for volumes.
+// A convolution of `x` with `weight` [K, C/groups, R, S] to `y`, all f32 or f64; or of images u8 or
+// i8 with a weight i8 to i32. The window has two axes for images, or three for volumes.
 struct Convolution {
   Window window;
   std::int64_t groups = 1;

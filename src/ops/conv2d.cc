@@ -16,7 +16,8 @@ Op conv2d() {
       "P = (H + top + bottom - dilation * (R - 1) - 1) / stride + 1, rounded down, and Q "
       "likewise.\n"
       "`padding` is top, bottom, left, right.\n"
-      "x and weight are f32 or f64.\n"
+      "x, weight and the result are f32 or f64; or x is u8 or i8, weight is i8, and the result is\n"
+      "i32, whose sums wrap.\n"
       "H, W and the shape of the weight are numbers; N may be a symbol.";
   op.traits = bits(Trait::library);
   op.flops = convolution_flops;

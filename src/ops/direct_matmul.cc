@@ -7,8 +7,9 @@ std::vector<Type> direct_matmul_type(const TypeContext& c) {
   const Type& a = c.operands[0];
   const Type& b = c.operands[1];
   const std::string pair = c.operand_texts[0] + ", " + c.operand_texts[1];
-  require(is_arithmetic_float(a.dtype) && a.dtype == b.dtype,
-          "both matrices must have one dtype, f32 or f64: " + pair, "cast one of them");
+  const std::optional<DType> dtype = product_dtype(a.dtype, b.dtype);
+  require(dtype.has_value(), "both matrices must have one dtype, f32 or f64: " + pair,
+          "cast one of them; bytes (u8 or i8) are multiplied by i8 only");
   require(a.rank() >= 2 && b.rank() >= 2, "both operands must be matrices: " + pair,
           "reshape a vector to one row or one column");
   const Dim& inner = b.shape[b.shape.size() - 2];
@@ -21,6 +22,7 @@ std::vector<Type> direct_matmul_type(const TypeContext& c) {
           "the leading dimensions differ: " + pair,
           "b has the leading dimensions of a, or is one matrix for all of them");
   Type result = a;
+  result.dtype = *dtype;
   result.shape.back() = b.shape.back();
   return {result};
 }
@@ -58,7 +60,10 @@ void direct_matmul_gradient_rule(GradientContext& c) {
 Sample direct_matmul_sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b,
                             DType dtype = DType::f32) {
   Sample s;
-  s.operands = {type_of(std::move(a), dtype), type_of(std::move(b), dtype)};
+  const bool bytes = is_integer(dtype);
+  s.operands = {type_of(std::move(a), dtype), type_of(std::move(b), bytes ? DType::i8 : dtype)};
+  if (bytes) s.ranges = {dtype == DType::u8 ? std::pair{0.0, 256.0} : std::pair{-128.0, 128.0},
+                         {-128.0, 128.0}};
   return s;
 }
 
@@ -69,7 +74,7 @@ Op direct_matmul() {
   op.doc =
       "matmul without transposed operands: [..., m, k] by [..., k, n] or [k, n] is "
       "[..., m, n].\n"
-      "a and b are f32 or f64.\n"
+      "The dtypes are those of matmul.\n"
       "It always becomes a generated kernel, fused with the elementwise ops that follow it.\n"
       "The compiler replaces matmul with it where that is faster.";
   op.traits = Trait::contraction | Trait::internal;
@@ -84,7 +89,9 @@ Op direct_matmul() {
       direct_matmul_sample({0, 7}, {7, 3}),        direct_matmul_sample({4, 0}, {0, 3}),
       direct_matmul_sample({0, 5, 7}, {7, 3}),     direct_matmul_sample({64, 40}, {40, 33}),
       direct_matmul_sample({1, 20}, {20, 300}),    direct_matmul_sample({29, 17}, {17, 128}),
-      direct_matmul_sample({3, 25, 9}, {3, 9, 40})};
+      direct_matmul_sample({3, 25, 9}, {3, 9, 40}),
+      direct_matmul_sample({13, 18}, {18, 33}, DType::u8),
+      direct_matmul_sample({2, 5, 7}, {2, 7, 3}, DType::i8)};
   return op;
 }
 

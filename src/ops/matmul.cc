@@ -27,10 +27,11 @@ std::vector<Type> matmul_type(const TypeContext& c) {
   const Type& a = c.operands[0];
   const Type& b = c.operands[1];
   const Flags flags = transpose_flags(c.attributes);
+  const std::optional<DType> dtype = product_dtype(a.dtype, b.dtype);
   require(
-      is_arithmetic_float(a.dtype) && a.dtype == b.dtype,
+      dtype.has_value(),
       [&] { return pair_message(c, "both matrices must have one dtype, f32 or f64"); },
-      "cast one of them");
+      "cast one of them; bytes (u8 or i8) are multiplied by i8 only");
   require(
       a.rank() >= 2 && b.rank() >= 2,
       [&] { return pair_message(c, "both operands must be matrices"); },
@@ -50,7 +51,7 @@ std::vector<Type> matmul_type(const TypeContext& c) {
           Shape(a.shape.begin(), a.shape.end() - 2) == Shape(b.shape.begin(), b.shape.end() - 2),
       [&] { return pair_message(c, "the leading dimensions differ"); },
       "b has the leading dimensions of a, or is one matrix for all of them");
-  Type result{a.dtype, Shape(a.shape.begin(), a.shape.end() - 2), ""};
+  Type result{*dtype, Shape(a.shape.begin(), a.shape.end() - 2), ""};
   result.shape.push_back(m);
   result.shape.push_back(n);
   return {result};
@@ -143,8 +144,9 @@ Op matmul() {
   op.doc =
       "The matrix product over the last two axes.\n"
       "The product of [..., m, k] and [..., k, n] is [..., m, n].\n"
-      "a and b are f32 or f64, with the same leading axes; or b is one matrix for all "
-      "matrices of a.\n"
+      "a and b have the same leading axes; or b is one matrix for all matrices of a.\n"
+      "a, b and the result are f32 or f64; or a is u8 or i8, b is i8, and the result is i32, whose "
+      "sums wrap.\n"
       "A transposed operand has the shape [..., k, m] or [..., n, k].";
   op.traits = bits(Trait::library);
   op.type = matmul_type;

@@ -43,6 +43,10 @@ Window window_of(const Attributes& attributes, std::size_t axes) {
 
 void require_image(const Type& type, const std::string& text, std::size_t axes) {
   require(is_arithmetic_float(type.dtype), text + " is not of a float dtype", "cast it to f32");
+  require_image_shape(type, text, axes);
+}
+
+void require_image_shape(const Type& type, const std::string& text, std::size_t axes) {
   const bool volume = axes == 3;
   require(type.rank() == static_cast<int>(2 + axes),
           text + (volume ? " is not [N, C, D, H, W]" : " is not [N, C, H, W]"),

@@ -36,6 +36,8 @@ Window window_of(const Attributes& attributes, std::size_t axes = 2);
 // TypeError unless `type` is f32 or f64 [N, C, H, W] with constant H and W, or [N, C, D, H, W] for
 // three axes.
 void require_image(const Type& type, const std::string& text, std::size_t axes = 2);
+// The same for any dtype.
+void require_image_shape(const Type& type, const std::string& text, std::size_t axes = 2);
 // Returns H and W. Precondition: require_image.
 std::array<std::int64_t, 2> image_size(const Type& type);
 

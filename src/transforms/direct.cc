@@ -1,5 +1,6 @@
-// Names these ops: add, concat, conv2d, conv2d_input_gradient, direct_conv2d, direct_matmul, flip,
-// matmul, mul, packed_matmul, reshape, slice, sub, transpose, winograd_conv2d
+// Names these ops: add, bitcast, bitwise_xor, broadcast, cast, concat, conv2d,
+// conv2d_input_gradient, direct_conv2d, direct_matmul, dot4_conv2d, dot4_matmul, flip, matmul, mul,
+// pack_words, packed_matmul, pad, reshape, slice, sub, sum, transpose, winograd_conv2d
 
 #include "transforms/direct.h"
 
@@ -64,10 +65,76 @@ ir::Value* direct(ir::Builder& b, ir::Value* x, ir::Value* weight, const Integer
       {{"dilation", dilation}, {"groups", groups}, {"padding", padding}, {"stride", stride}});
 }
 
+// --- Sums of products of bytes ---
+
+// Kernels multiply unsigned bytes by signed ones. Signed bytes become unsigned ones that are larger
+// by 128.
+constexpr std::int64_t kSignedZero = 128;
+
+ir::Value* constant_like(ir::Builder& b, const ir::Value* x, double number) {
+  return b.constant({x->type.dtype, x->type.shape, ""}, number);
+}
+
+ir::Value* as_unsigned(ir::Builder& b, ir::Value* x) {
+  if (x->type.dtype == DType::u8) return x;
+  ir::Value* bits = b.make("bitcast", {x}, {{"dtype", DType::u8}});
+  return b.make("bitwise_xor", {bits, constant_like(b, bits, kSignedZero)});
+}
+
+// Returns y minus 128 times the sums of the columns of `weight` [..., n] if x is signed.
+ir::Value* without_offset(ir::Builder& b, ir::Value* y, const ir::Value* x, ir::Value* weight) {
+  if (x->type.dtype == DType::u8) return y;
+  ir::Value* wide = b.make("cast", {weight}, {{"dtype", DType::i32}});
+  Integers axes;
+  for (int i = 0; i + 1 < wide->type.rank(); ++i) axes.push_back(i);
+  ir::Value* sums = b.make("sum", {wide}, {{"axes", axes}, {"keep", false}});
+  ir::Value* offsets = b.make("mul", {sums, constant_like(b, sums, kSignedZero)});
+  ir::Value* rows = b.make("broadcast", {offsets},
+                           {{"axes", Integers{y->type.rank() - 1}}, {"shape", y->type.shape}});
+  return b.make("sub", {y, rows});
+}
+
+// Returns the convolution of bytes x [N, H, W, C] with weight i8 [R, S, C, K].
+ir::Value* convolution_of_bytes(ir::Builder& b, ir::Value* x, ir::Value* weight,
+                                const Integers& stride, const Integers& dilation,
+                                const Integers& padding) {
+  const Shape& window = weight->type.shape;
+  ir::Value* rows = b.reshape(weight, {window[0], window[1] * window[2], window[3]});
+  const std::int64_t pad = x->type.dtype == DType::u8 ? 0 : kSignedZero;
+  ir::Value* y = b.make("dot4_conv2d", {as_unsigned(b, x), b.make("pack_words", {rows})},
+                        {{"dilation", dilation},
+                         {"pad_value", pad},
+                         {"padding", padding},
+                         {"stride", stride},
+                         {"width", window[1].constant()}});
+  return without_offset(b, y, x, weight);
+}
+
+// Returns the product of bytes a [..., m, k] and i8 b [k, n], or null if kernels have no special
+// code for it.
+ir::Value* product_of_bytes(ir::Builder& b, ir::Value* a, ir::Value* weight) {
+  if (weight->type.rank() != 2 || !is_constant(weight->type.shape)) return nullptr;
+  ir::Value* bytes = as_unsigned(b, a);
+  const std::int64_t missing = (4 - weight->type.shape[0].constant() % 4) % 4;
+  if (missing > 0) {  // the last word of a row must not reach beyond the last row
+    Shape low(bytes->type.shape.size(), 0), high = low;
+    high.back() = missing;
+    bytes = b.make("pad", {bytes},
+                   {{"high", high}, {"interior", Integers{}}, {"low", low}, {"value", 0.0}});
+  }
+  ir::Value* y = b.make("dot4_matmul", {bytes, b.make("pack_words", {weight})});
+  return without_offset(b, y, a, weight);
+}
+
 Replacement direct_convolution(ir::Builder& b, const ir::Op& op) {
   if (get_attribute<std::string>(op.attributes, "layout") != "nhwc") return std::nullopt;
   ir::Value* weight = transposed(b, op.operands[1], {2, 3, 1, 0});
   const auto list = [&](const char* name) { return get_attribute<Integers>(op.attributes, name); };
+  if (is_integer(weight->type.dtype) && list("dilation")[1] == 1 &&
+      get_attribute<std::int64_t>(op.attributes, "groups") == 1) {
+    return {{convolution_of_bytes(b, op.operands[0], weight, list("stride"), list("dilation"),
+                                  list("padding"))}};
+  }
   return {{direct(b, op.operands[0], weight, list("stride"), list("dilation"), list("padding"),
                   get_attribute<std::int64_t>(op.attributes, "groups"))}};
 }
@@ -107,6 +174,9 @@ Replacement direct_product(ir::Builder& b, const ir::Op& op) {
   if (get_attribute<bool>(op.attributes, "transpose_b")) {
     operands[1] = last_two_swapped(b, operands[1]);
   }
+  if (is_integer(operands[1]->type.dtype)) {
+    if (ir::Value* y = product_of_bytes(b, operands[0], operands[1])) return {{y}};
+  }
   return {{b.make("direct_matmul", std::move(operands))}};
 }
 
@@ -116,7 +186,7 @@ bool has_rows_of_sequences(const ir::Program& program, const ir::Value* x) {
 }
 
 Replacement packed_product(ir::Builder& b, const ir::Op& op) {
-  if (get_attribute<bool>(op.attributes, "transpose_a") ||
+  if (is_integer(op.operands[0]->type.dtype) || get_attribute<bool>(op.attributes, "transpose_a") ||
       !has_rows_of_sequences(b.program(), op.operands[0])) {
     return std::nullopt;
   }
@@ -155,7 +225,8 @@ void use_direct_kernels(ir::Program& program, const std::function<bool(const ir:
     if (is_product) {
       if (Replacement packed = packed_product(b, op)) return packed;
     }
-    if (!wanted(op)) return std::nullopt;
+    const bool bytes = is_integer(op.operands[0]->type.dtype);  // no library multiplies them
+    if (!bytes && !wanted(op)) return std::nullopt;
     if (is_product) return direct_product(b, op);
     return is_convolution ? direct_convolution(b, op) : direct_input_gradient(b, op);
   });

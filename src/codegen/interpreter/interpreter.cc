@@ -26,27 +26,27 @@ using kernel_ir::Stmt;
 using kernel_ir::StmtKind;
 
 template <class T>
-T read_as(const void* buffer, std::int64_t index) {
+T read_as(const void* place) {
   T value;
-  std::memcpy(&value, static_cast<const T*>(buffer) + index, sizeof value);
+  std::memcpy(&value, place, sizeof value);
   return value;
 }
 
-Scalar read_element(DType type, const void* buffer, std::int64_t index) {
+Scalar read_element(DType type, const void* place) {
   switch (type) {
-    case DType::boolean: return {.integer = read_as<std::uint8_t>(buffer, index) != 0 ? 1 : 0};
-    case DType::u8: return {.integer = read_as<std::uint8_t>(buffer, index)};
-    case DType::i8: return {.integer = read_as<std::int8_t>(buffer, index)};
-    case DType::u16: return {.integer = read_as<std::uint16_t>(buffer, index)};
-    case DType::i16: return {.integer = read_as<std::int16_t>(buffer, index)};
-    case DType::u32: return {.integer = read_as<std::uint32_t>(buffer, index)};
-    case DType::i32: return {.integer = read_as<std::int32_t>(buffer, index)};
+    case DType::boolean: return {.integer = read_as<std::uint8_t>(place) != 0 ? 1 : 0};
+    case DType::u8: return {.integer = read_as<std::uint8_t>(place)};
+    case DType::i8: return {.integer = read_as<std::int8_t>(place)};
+    case DType::u16: return {.integer = read_as<std::uint16_t>(place)};
+    case DType::i16: return {.integer = read_as<std::int16_t>(place)};
+    case DType::u32: return {.integer = read_as<std::uint32_t>(place)};
+    case DType::i32: return {.integer = read_as<std::int32_t>(place)};
     case DType::u64:
-    case DType::i64: return {.integer = read_as<std::int64_t>(buffer, index)};
-    case DType::f32: return {.number = static_cast<double>(read_as<float>(buffer, index))};
-    case DType::f64: return {.number = read_as<double>(buffer, index)};
-    case DType::bf16: return {.number = to_float(read_as<Bf16>(buffer, index))};
-    case DType::f16: return {.number = to_float(read_as<F16>(buffer, index))};
+    case DType::i64: return {.integer = read_as<std::int64_t>(place)};
+    case DType::f32: return {.number = static_cast<double>(read_as<float>(place))};
+    case DType::f64: return {.number = read_as<double>(place)};
+    case DType::bf16: return {.number = to_float(read_as<Bf16>(place))};
+    case DType::f16: return {.number = to_float(read_as<F16>(place))};
   }
   return {};
 }
@@ -248,7 +248,11 @@ class Run {
       depend(fresh, guard);
       read = guard.value.integer != 0;
     }
-    if (read) fresh.value = read_element(e.type, buffers_[e.index], index.value.integer);
+    if (read) {
+      const std::int64_t bytes =
+          index.value.integer * static_cast<std::int64_t>(size_of(buffer.type));
+      fresh.value = read_element(e.type, static_cast<const char*>(buffers_[e.index]) + bytes);
+    }
     if (buffer.role == kernel_ir::BufferRole::scratch) fresh.scratch = true;
   }
 

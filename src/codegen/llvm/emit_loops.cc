@@ -358,6 +358,17 @@ void Emitter::accumulate(const Stmt& s) {
     index_place = p.index;
   }
   const kernel_ir::Expr* product = product_added(kernel_, s);
+  const kernel_ir::Expr& summand = kernel_.expr(s.value);
+  if (summand.op == ExprOp::dot4 && s.reduce == kernel_ir::ReduceOp::sum) {
+    Value* words = value(summand.args[0]);
+    Value* signed_words = value(summand.args[1]);
+    Value* old = b_.CreateLoad(words->getType(), place);
+    const bool bytes = is_unsigned(kernel_.expr(summand.args[0]).type);
+    Value* result = emit_dot4(b_, instructions_, old, words, signed_words, bytes);
+    if (mask_ != nullptr) result = b_.CreateSelect(mask_, result, old);
+    b_.CreateStore(result, place);
+    return;
+  }
   Value* v = value(product != nullptr ? product->args[0] : s.value);
   Value* factor = product != nullptr ? value(product->args[1]) : nullptr;
   Value* old = b_.CreateLoad(v->getType(), place);

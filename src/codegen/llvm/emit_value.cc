@@ -173,8 +173,13 @@ Value* Emitter::compute(ExprId id, bool as_vector, const Info& info) {
   if (e.op == ExprOp::cast) {
     const DType from = kernel_.expr(e.args[0]).type;
     if (from != e.type && (is_half(from) || is_half(e.type))) {
-      return emit_half_cast(b_, e.type, from, args[0], f16_instructions_);
+      return emit_half_cast(b_, e.type, from, args[0], instructions_.f16);
     }
+  }
+  if (e.op == ExprOp::dot4) {
+    Value* zero = llvm::Constant::getNullValue(args[0]->getType());
+    const bool bytes = is_unsigned(kernel_.expr(e.args[0]).type);
+    return emit_dot4(b_, instructions_, zero, args[0], args[1], bytes);
   }
   return emit_op(b_, e, kernel_.expr(e.args[e.op == ExprOp::select ? 1 : 0]).type, args);
 }
@@ -306,18 +311,22 @@ Value* Emitter::load_scalar(const Expr& e) {
     b_.CreateStore(llvm::Constant::getNullValue(type), zero);
     place = b_.CreateSelect(condition, place, zero);
   }
-  Value* loaded = b_.CreateAlignedLoad(type, place, element_alignment(e.type));
+  Value* loaded = b_.CreateAlignedLoad(
+      type, place, element_alignment(kernel_.buffers[static_cast<std::size_t>(e.index)].type));
   return to_register(b_, e.type, loaded);
 }
 
+// A word of four bytes is contiguous if its index grows by four.
 Value* Emitter::load_vector(const Expr& e) {
   llvm::Type* type = with_lanes(memory_type(context_, e.type), lanes());
-  const llvm::Align alignment = element_alignment(e.type);
+  const DType element = kernel_.buffers[static_cast<std::size_t>(e.index)].type;
+  const llvm::Align alignment = element_alignment(element);
+  const auto elements = static_cast<std::int64_t>(size_of(e.type) / size_of(element));
   const std::optional<std::int64_t> step = stride(e.args[0]);
   Value* on = active(e.args[1]);
   Value* zero = llvm::Constant::getNullValue(type);
   Value* loaded = nullptr;
-  if (step == 1) {
+  if (step == elements) {
     Value* place = address(e.index, e.args[0]);
     loaded = on == nullptr ? static_cast<Value*>(b_.CreateAlignedLoad(type, place, alignment))
                            : b_.CreateMaskedLoad(type, place, alignment, on, zero);

@@ -22,11 +22,10 @@ namespace trireme::codegen {
 
 class Emitter {
  public:
-  // f16_instructions: the target has instructions that convert f16.
-  Emitter(const kernel_ir::Kernel& kernel, llvm::Module& module, bool f16_instructions)
+  Emitter(const kernel_ir::Kernel& kernel, llvm::Module& module, const Instructions& instructions)
       : kernel_(kernel),
         module_(module),
-        f16_instructions_(f16_instructions),
+        instructions_(instructions),
         context_(module.getContext()),
         b_(context_) {}
 
@@ -148,7 +147,7 @@ class Emitter {
 
   const kernel_ir::Kernel& kernel_;
   llvm::Module& module_;
-  const bool f16_instructions_;
+  const Instructions instructions_;
   llvm::LLVMContext& context_;
   IrBuilder b_;
   llvm::Function* function_ = nullptr;

@@ -150,6 +150,32 @@ TEST(LlvmCodegen, AdamInPlace) {
   }
 }
 
+// Extreme bytes: a sum of two products exceeds 16 bits.
+TEST(LlvmCodegen, ProductsOfBytesAreExact) {
+  for (const DType type : {u8, i8}) {
+    for (const int lanes : {1, 2, 4, 8, 16, 32, 64}) {
+      Comparison comparison(testing::byte_product(type, lanes));
+      for (const std::int64_t n : {0, 1, 5, 16, 33, 70}) {
+        const std::int64_t m = 3, depth = 5;
+        const auto extremes = [&](Memory& memory) {
+          constexpr std::uint8_t kBytes[] = {0, 255, 128, 127, 1, 129, 255, 128};
+          for (const std::size_t buffer : {std::size_t{0}, std::size_t{1}, std::size_t{4}}) {
+            const std::int64_t bytes = 4 * (buffer == 0 ? m * depth : buffer == 1 ? depth * n : m * n);
+            for (std::int64_t i = 0; i < bytes; ++i) {
+              memory.as<std::uint8_t>(buffer)[i] = kBytes[(i * i + i / 7) % 8];
+            }
+          }
+        };
+        EXPECT_EQ(comparison.run({m, n, depth},
+                                 {4 * m * depth, depth * n, m * n, m * n, 4 * m * n}, m, 31,
+                                 extremes),
+                  "")
+            << name_of(type) << ", " << n << " columns, " << lanes << " lanes";
+      }
+    }
+  }
+}
+
 TEST(LlvmCodegen, EveryCast) {
   for (const DType from : {boolean, u8, i32, i64, f32, f64}) {
     for (const DType to : {boolean, u8, i32, i64, f32, f64}) {

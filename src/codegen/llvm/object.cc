@@ -63,10 +63,19 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
   return machine;
 }
 
-bool has_f16_instructions(const llvm::TargetMachine& machine) {
-  return machine.getTargetTriple().isAArch64() ||
-         (machine.getTargetTriple().isX86() &&
-          machine.getMCSubtargetInfo()->checkFeatures("+f16c"));
+Instructions instructions_of(const llvm::TargetMachine& machine, const Target& target) {
+  const auto has = [&](const char* features) {
+    return machine.getMCSubtargetInfo()->checkFeatures(features);
+  };
+  if (machine.getTargetTriple().isAArch64()) {
+    return {.f16 = true, .dot4_neon = has("+dotprod")};
+  }
+  if (!machine.getTargetTriple().isX86()) return {};
+  const bool wide = target.vector_bytes == 64;
+  return {.f16 = has("+f16c"),
+          .dot4_256 = has("+avxvnni") || (has("+avx512vnni") && has("+avx512vl")),
+          .dot4_512 = wide && has("+avx512vnni"),
+          .pair_sum_bytes = wide && has("+avx512bw") ? 64 : has("+avx2") ? 32 : 16};
 }
 
 // Explicit vectors need little: accumulators into registers, common addresses, invariants out.
@@ -111,7 +120,7 @@ struct ObjectCompiler::State {
     attributes.addAttribute("target-features", target.features);
     attributes.addAttribute("no-builtins");
     if (target.vector_bytes == 64) attributes.addAttribute("prefer-vector-width", "512");
-    Emitter(kernel, *result, has_f16_instructions(*machine)).emit(symbol.c_str(), attributes);
+    Emitter(kernel, *result, instructions_of(*machine, target)).emit(symbol.c_str(), attributes);
     std::string error;
     llvm::raw_string_ostream stream(error);
     if (llvm::verifyModule(*result, &stream)) {

@@ -257,6 +257,7 @@ Value* emit_op(IrBuilder& b, const Expr& e, DType argument, Value* const* args) 
     case ExprOp::pow: return library_maths(b, e, args);
     case ExprOp::cast: return convert(b, e.type, argument, args[0], result);
     case ExprOp::bitcast: return b.CreateBitCast(args[0], result);
+    case ExprOp::popcount: return unary_intrinsic(b, llvm::Intrinsic::ctpop, args[0]);
     case ExprOp::min: return min_max(b, false, e.type, args[0], args[1]);
     case ExprOp::max: return min_max(b, true, e.type, args[0], args[1]);
     case ExprOp::bit_and: return b.CreateAnd(args[0], args[1]);

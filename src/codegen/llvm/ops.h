@@ -27,6 +27,20 @@ llvm::Constant* scalar_constant(llvm::LLVMContext& context, const kernel_ir::Exp
 llvm::Value* emit_op(IrBuilder& b, const kernel_ir::Expr& e, DType argument,
                      llvm::Value* const* args);
 
+// What a target has instructions for, besides what every target has.
+struct Instructions {
+  bool f16 = false;          // conversion of f16
+  bool dot4_256 = false;     // x86: vpdpbusd of up to 256 bits
+  bool dot4_512 = false;     // and of 512
+  int pair_sum_bytes = 0;    // x86: the largest vector of vpmaddwd
+  bool dot4_neon = false;    // sdot
+};
+
+// Returns accumulator + dot4 of `words` and `signed_words`, scalars or vectors of i32.
+// is_unsigned: the bytes of `words` are.
+llvm::Value* emit_dot4(IrBuilder& b, const Instructions& target, llvm::Value* accumulator,
+                       llvm::Value* words, llvm::Value* signed_words, bool is_unsigned);
+
 // Returns a cast between f32 and bf16 or f16. `f16_instructions`: the target has instructions for
 // f16. Otherwise, and for bf16, arithmetic on the bits computes it.
 llvm::Value* emit_half_cast(IrBuilder& b, DType to, DType from, llvm::Value* x,

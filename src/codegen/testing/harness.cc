@@ -155,6 +155,11 @@ std::vector<Target> runnable_targets() {
     old.features = "";
     old.vector_bytes = 32;
     targets.push_back(old);
+    if (host.features.find("+avxvnni,") != std::string::npos) {
+      Target with_dot_products = old;
+      with_dot_products.features = "+avxvnni";
+      targets.push_back(with_dot_products);
+    }
   }
   old.cpu = "x86-64";
   old.features = "";

@@ -311,4 +311,32 @@ Kernel tiled_product(int rows, int lanes) {
   return k;
 }
 
+Kernel byte_product(DType a, int lanes) {
+  Kernel k = empty("bytes",
+                   {buffer(a, BufferRole::input, "a"), buffer(i32, BufferRole::input, "b"),
+                    buffer(i32, BufferRole::output, "c"), buffer(i32, BufferRole::output, "e"),
+                    buffer(a, BufferRole::input, "lanes")},
+                   {"m", "n", "k"});
+  Builder b(k);
+  k.loop_vars = 3;
+  k.accumulators = 1;
+  const ExprId m = b.size(0), n = b.size(1), depth = b.size(2);
+  const ExprId row = b.loop_var(0), column = b.loop_var(1), step = b.loop_var(2);
+  const ExprId word = b.add(b.mul(row, depth), step);
+  const ExprId product = b.dot4(b.load_word(0, b.mul(word, b.integer(4))),
+                                b.load(1, b.add(b.mul(step, n), column)));
+  const ExprId place = b.add(b.mul(row, n), column);
+  const ExprId own = b.load_word(4, b.mul(place, b.integer(4)));
+  k.root = make_loop(
+      LoopKind::parallel, 0, m,
+      {make_loop(LoopKind::vector, 1, n,
+                 {make_declare(0, ReduceOp::sum, i32),
+                  make_loop(LoopKind::serial, 2, depth,
+                            {make_accumulate(0, ReduceOp::sum, i32, product)}),
+                  make_store(2, place, b.accumulator(0, i32)),
+                  make_store(3, place, b.dot4(own, b.load(1, column)))},
+                 lanes)});
+  return k;
+}
+
 }  // namespace trireme::codegen::testing

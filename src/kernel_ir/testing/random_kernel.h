@@ -146,6 +146,8 @@ class Generator {
                                ExprOp::rem, ExprOp::bit_or, ExprOp::bit_xor, ExprOp::bit_and,
                                ExprOp::shl, ExprOp::shr};
     if (one_in(6)) return b_.unary(one_in(2) ? ExprOp::neg : ExprOp::abs, sub(type));
+    if (one_in(10)) return b_.unary(ExprOp::popcount, sub(type));
+    if (type == i32 && one_in(3)) return b_.dot4(sub(one_in(2) ? u32 : i32), sub(i32));
     return b_.binary(kOps[below(10)], sub(type), sub(type));
   }
 

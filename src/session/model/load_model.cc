@@ -274,6 +274,34 @@ const std::map<std::string, text::Encoder>& Model::text() const { return state_-
 const Program& Model::program() const { return state_->program; }
 Session& Model::session() { return state_->session; }
 
+Model Model::with(Program program) const {
+  auto state = std::make_unique<State>(std::move(program), state_->session.options());
+  const auto same = [](const std::vector<Value>& values, const std::vector<Port>& ports) {
+    return std::equal(values.begin(), values.end(), ports.begin(), ports.end(),
+                      [](const Value& value, const Port& port) {
+                        return value.dtype() == port.dtype && value.shape() == port.shape;
+                      });
+  };
+  const std::vector<Value> inputs = state->program.inputs();
+  const bool named = std::equal(
+      inputs.begin(), inputs.end(), state_->input_ports.begin(), state_->input_ports.end(),
+      [](const Value& value, const Port& port) { return value.get()->name == port.name; });
+  if (!named || !same(inputs, state_->input_ports) || !same(state->outputs, state_->output_ports)) {
+    fail_usage("Model::with: the inputs or outputs of the Program are not those of the model \"" +
+               name() + "\"");
+  }
+  state->input_ports = state_->input_ports;
+  state->output_ports = state_->output_ports;
+  state->labels = state_->labels;
+  state->target = state_->target;
+  state->measured = state_->measured;
+  state->samples = state_->samples;
+  state->table = state_->table;
+  state->preprocessing = state_->preprocessing;
+  state->text = state_->text;
+  return Model(std::move(state));
+}
+
 std::vector<Tensor> Model::predict(const Feeds& feeds) {
   return state_->session.run(feeds, state_->outputs);
 }

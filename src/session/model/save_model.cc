@@ -184,4 +184,17 @@ void save_model(const Program& program, Session& session, const std::string& dir
   });
 }
 
+void save_model(Model& model, const std::string& directory) {
+  SaveOptions options{.outputs = model.program().outputs(),
+                      .labels = model.labels(),
+                      .preprocessing = model.preprocessing(),
+                      .text = model.text(),
+                      .target = model.target(),
+                      .measured = model.measured(),
+                      .samples = model.samples(),
+                      .table = model.table()};
+  for (const Model::Port& output : model.outputs()) options.output_names.push_back(output.name);
+  save_model(model.program(), model.session(), directory, options);
+}
+
 }  // namespace trireme
