@@ -282,4 +282,13 @@ std::vector<Sample> joined(std::initializer_list<std::vector<Sample>> lists) {
   return all;
 }
 
+Sample of_bytes(Sample sample, DType dtype) {
+  sample.operands[0].dtype = dtype;
+  sample.operands[1].dtype = DType::i8;
+  sample.ranges = {dtype == DType::u8 ? std::pair{0.0, 256.0} : std::pair{-128.0, 128.0},
+                   {-128.0, 128.0}};
+  sample.check_gradient = false;
+  return sample;
+}
+
 }  // namespace trireme::ops

@@ -106,6 +106,9 @@ ReferenceRule pointwise_reference(std::function<double(double)> f);
 ReferenceRule pointwise_reference(std::function<double(double, double)> f);
 ReferenceRule pointwise_reference(std::function<double(double, double, double)> f);
 
+// The same sample with an input of `dtype`, u8 or i8, and a weight of i8, over all their values.
+Sample of_bytes(Sample sample, DType dtype);
+
 // Returns the value converted to `dtype`, as kernel_ir::ExprOp::cast does. f32 is not rounded.
 double to_dtype(double value, DType dtype);
 

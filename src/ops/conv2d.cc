@@ -2,6 +2,32 @@
 #include "ops/layout.h"
 
 namespace trireme::ops {
+namespace {
+
+// With padding, strides, dilation along each axis, one channel, groups, and depthwise.
+std::vector<Sample> samples_of_bytes() {
+  const std::vector<std::int64_t> around{1, 1, 1, 1};
+  std::vector<Sample> samples;
+  const auto add = [&](const ConvolutionCase& test_case, DType dtype) {
+    Sample s;
+    s.operands = {type_of(test_case.x), type_of(test_case.weight)};
+    s.attributes = test_case.attributes();
+    samples.push_back(of_bytes(s, dtype));
+  };
+  add({.x = {2, 3, 6, 7}, .weight = {18, 3, 3, 3}, .padding = around}, DType::u8);
+  add({.x = {2, 3, 6, 7}, .weight = {5, 3, 3, 3}, .padding = around}, DType::i8);
+  add({.x = {1, 8, 9, 9}, .weight = {8, 8, 1, 1}, .stride = {2, 2}}, DType::i8);
+  add({.x = {1, 1, 9, 9}, .weight = {6, 1, 5, 5}}, DType::u8);
+  add({.x = {1, 4, 9, 9}, .weight = {6, 4, 3, 3}, .dilation = {2, 1}}, DType::u8);
+  add({.x = {1, 4, 9, 9}, .weight = {6, 4, 3, 3}, .padding = around, .dilation = {1, 2}},
+      DType::i8);
+  add({.x = {1, 4, 5, 5}, .weight = {6, 2, 3, 3}, .padding = around, .groups = 2}, DType::u8);
+  add({.x = {1, 6, 5, 5}, .weight = {6, 1, 3, 3}, .padding = around, .groups = 6}, DType::i8);
+  add({.x = {0, 3, 5, 5}, .weight = {6, 3, 3, 3}}, DType::u8);
+  return samples;
+}
+
+}  // namespace
 
 Op conv2d() {
   Op op(
@@ -27,9 +53,10 @@ Op conv2d() {
   op.reference = convolution_reference(2);
   op.gradient = convolution_gradient(2);
   op.torch_reference =
-      "torch.nn.functional.conv2d(torch.nn.functional.pad(x[0], padding[2:] + padding[:2]), "
-      "x[1], stride=stride, dilation=dilation, groups=groups)";
-  op.samples = convolution_samples(2);
+      "(lambda x, w: torch.nn.functional.conv2d(torch.nn.functional.pad(x, padding[2:] + "
+      "padding[:2]), w, stride=stride, dilation=dilation, groups=groups))(*(t if "
+      "t.is_floating_point() else t.double() for t in x))";
+  op.samples = joined({convolution_samples(2), samples_of_bytes()});
   serve_both_layouts(op, {0}, {0});
   return op;
 }

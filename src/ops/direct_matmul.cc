@@ -60,11 +60,8 @@ void direct_matmul_gradient_rule(GradientContext& c) {
 Sample direct_matmul_sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b,
                             DType dtype = DType::f32) {
   Sample s;
-  const bool bytes = is_integer(dtype);
-  s.operands = {type_of(std::move(a), dtype), type_of(std::move(b), bytes ? DType::i8 : dtype)};
-  if (bytes) s.ranges = {dtype == DType::u8 ? std::pair{0.0, 256.0} : std::pair{-128.0, 128.0},
-                         {-128.0, 128.0}};
-  return s;
+  s.operands = {type_of(std::move(a), dtype), type_of(std::move(b), dtype)};
+  return is_integer(dtype) ? of_bytes(s, dtype) : s;
 }
 
 }  // namespace
@@ -82,7 +79,8 @@ Op direct_matmul() {
   op.contraction = [](const ir::Op&) { return Contraction{}; };
   op.reference = direct_matmul_reference;
   op.gradient = direct_matmul_gradient_rule;
-  op.torch_reference = "torch.matmul(x[0], x[1])";
+  op.torch_reference =
+      "torch.matmul(*(t if t.is_floating_point() else t.double() for t in x))";
   op.samples = {
       direct_matmul_sample({5, 7}, {7, 3}),        direct_matmul_sample({2, 5, 7}, {2, 7, 3}),
       direct_matmul_sample({2, 3, 5, 7}, {7, 4}),  direct_matmul_sample({1, 1}, {1, 1}),

@@ -170,8 +170,9 @@ Op matmul() {
   op.reference = matmul_reference;
   op.gradient = matmul_gradient_rule;
   op.torch_reference =
-      "torch.matmul(x[0].transpose(-1, -2) if transpose_a else x[0], "
-      "x[1].transpose(-1, -2) if transpose_b else x[1])";
+      "(lambda a, b: torch.matmul(a.transpose(-1, -2) if transpose_a else a, "
+      "b.transpose(-1, -2) if transpose_b else b))(*(t if t.is_floating_point() else t.double() "
+      "for t in x))";
   op.samples = {matmul_sample({5, 7}, {7, 3}, false, false),
                 matmul_sample({7, 5}, {7, 3}, true, false),
                 matmul_sample({5, 7}, {3, 7}, false, true),
@@ -188,7 +189,12 @@ Op matmul() {
                 matmul_sample({0, 7}, {7, 3}, false, false),
                 matmul_sample({4, 0}, {0, 3}, false, false),
                 matmul_sample({0, 5, 7}, {7, 3}, false, false),
-                matmul_sample({64, 40}, {40, 33}, false, false)};
+                matmul_sample({64, 40}, {40, 33}, false, false),
+                of_bytes(matmul_sample({7, 18}, {18, 33}, false, false), DType::u8),
+                of_bytes(matmul_sample({2, 3, 8}, {40, 8}, false, true), DType::i8),
+                of_bytes(matmul_sample({9, 5}, {9, 6}, true, false), DType::i8),
+                of_bytes(matmul_sample({0, 5}, {5, 6}, false, false), DType::u8),
+                of_bytes(matmul_sample({2, 5, 7}, {2, 7, 3}, false, false), DType::u8)};
   return op;
 }
 
