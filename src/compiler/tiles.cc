@@ -135,10 +135,9 @@ std::int64_t TileLowering::padded_width() const {
 
 void TileLowering::fill(Body& body) {
   if (!copies_x()) return;
+  if (how_.words) return fill_bytes(body);
   const std::int64_t channels = size(x_, 3), row = padded_width() * channels;
-  const DType type = x_->type.dtype;
-  const std::int64_t after = how_.words ? kWordBytes - 1 : 0;
-  scratch_ = scratch_buffer(type, Dim(source_rows(rows_) * row + after));
+  scratch_ = scratch_buffer(x_->type.dtype, Dim(source_rows(rows_) * row));
   Stmt line = loop(LoopKind::serial, k_.integer(source_rows(rows_)));
   const ExprId h = k_.add(times(first_row_, how_.stride[0]), plus(var(line), -how_.padding[0]));
   const int lanes = lanes_;
@@ -152,12 +151,44 @@ void TileLowering::fill(Body& body) {
   const std::int64_t left = how_.padding[2] * channels;
   const ExprId guard =
       k_.logical_and(inside(h, 0, size(x_, 1)), inside(j, left, left + size(x_, 2) * channels));
-  ExprId source = evaluator_.value_at(x_, x_index(h, k_.integer(0), plus(j, -left)), guard);
-  if (how_.pad_value != 0) {
-    source = k_.select(guard, source, k_.integer(how_.pad_value, type));
-  }
+  const ExprId source = evaluator_.value_at(x_, x_index(h, k_.integer(0), plus(j, -left)), guard);
   vector.body.push_back(kernel_ir::make_store(scratch_, k_.add(times(var(line), row), j), source));
   line.body.push_back(std::move(vector));
+  body.push_back(std::move(line));
+}
+
+// Bytes are copied without masks: the border, and rows outside of x, have loops of their own.
+void TileLowering::fill_bytes(Body& body) {
+  const DType type = x_->type.dtype;
+  const std::int64_t channels = size(x_, 3), row = padded_width() * channels;
+  scratch_ = scratch_buffer(type, Dim(source_rows(rows_) * row + kWordBytes - 1));
+  Stmt line = loop(LoopKind::serial, k_.integer(source_rows(rows_)));
+  const ExprId h = k_.add(times(first_row_, how_.stride[0]), plus(var(line), -how_.padding[0]));
+  const ExprId inside =
+      k_.logical_and(k_.le(k_.integer(0), h), k_.lt(h, k_.integer(size(x_, 1))));
+  const std::int64_t left = how_.padding[2] * channels, middle = size(x_, 2) * channels;
+  const ExprId start = times(var(line), row);
+  // Stores x, or the padding, to `extent` elements from `first` on.
+  const auto add = [&](std::int64_t first, ExprId extent, bool copy) {
+    const int lanes = lanes_;
+    lanes_ = std::min(64, vector_lanes_ * static_cast<int>(kWordBytes));
+    Stmt vector = loop(LoopKind::vector, extent);
+    lanes_ = lanes;
+    const ExprId j = var(vector);
+    const ExprId value = copy ? evaluator_.value_at(x_, x_index(h, k_.integer(0), j))
+                              : k_.integer(how_.pad_value, type);
+    const ExprId place = k_.add(start, plus(j, first));
+    vector.body.push_back(kernel_ir::make_store(scratch_, place, value));
+    line.body.push_back(std::move(vector));
+  };
+  const ExprId none = k_.integer(0);
+  if (left > 0) add(0, k_.integer(left), false);
+  add(left, k_.select(inside, k_.integer(middle), none), true);
+  if (how_.padding[0] + how_.padding[1] > 0) {
+    add(left, k_.select(inside, none, k_.integer(middle)), false);
+  }
+  const std::int64_t right = row - left - middle;
+  if (right > 0) add(left + middle, k_.integer(right), false);
   body.push_back(std::move(line));
 }
 

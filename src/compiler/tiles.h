@@ -90,6 +90,7 @@ class TileLowering : public KernelLowering {
 
  private:
   bool copies_x() const;
+  void fill_bytes(Body& body);
   Index x_index(ExprId h, ExprId w, ExprId c);
 
   int scratch_ = -1;

@@ -3,6 +3,8 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "base/half.h"
 
@@ -87,6 +89,22 @@ Value* compare(IrBuilder& b, ExprOp op, DType argument, Value* x, Value* y) {
   }
 }
 
+// A float to an integer of 8 or 16 bits, which LLVM converts lane by lane: clamped as a float, then
+// exact.
+Value* narrow_integer(IrBuilder& b, DType to, Value* x, llvm::Type* result) {
+  const unsigned bits = result->getScalarSizeInBits();
+  const bool u = is_unsigned(to);
+  const double low = u ? 0 : -std::exp2(bits - 1);
+  const double high = std::exp2(u ? bits : bits - 1) - 1;
+  const auto number = [&](double n) { return llvm::ConstantFP::get(x->getType(), n); };
+  Value* v = x;
+  if (!u) v = b.CreateSelect(is_nan(b, v), number(0), v);
+  v = b.CreateSelect(b.CreateFCmpOGT(v, number(low)), v, number(low));  // of u8: NaN too
+  v = b.CreateSelect(b.CreateFCmpOLT(v, number(high)), v, number(high));
+  llvm::Type* wide = result->getWithNewBitWidth(32);
+  return b.CreateTrunc(b.CreateFPToSI(v, wide), result);
+}
+
 Value* convert(IrBuilder& b, DType to, DType from, Value* x, llvm::Type* result) {
   if (to == from) return x;
   if (to == DType::boolean) {
@@ -98,6 +116,7 @@ Value* convert(IrBuilder& b, DType to, DType from, Value* x, llvm::Type* result)
     return is_unsigned(from) ? b.CreateUIToFP(x, result) : b.CreateSIToFP(x, result);
   }
   if (is_arithmetic_float(from)) {
+    if (result->getScalarSizeInBits() <= 16) return narrow_integer(b, to, x, result);
     const ID id = is_unsigned(to) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
     return b.CreateIntrinsic(id, {result, x->getType()}, {x});
   }
