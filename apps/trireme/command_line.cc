@@ -271,7 +271,8 @@ void add_compile(CLI::App& app) {
       "compile a saved model to a folder that Trireme::inference runs without a compiler");
   command->add_option("model", arguments->model, "folder of a saved model")->required();
   command->add_option("--target", arguments->options.target,
-                      "x86-64-v3, x86-64-v4, aarch64 or native (default)");
+                      "x86-64-v3, alderlake, x86-64-v4, cascadelake, sapphirerapids, aarch64, "
+                      "armv8.2-dotprod or native (default)");
   command->add_option("--precision", arguments->precision,
                       "precision of weights and stored values: f32 (default), bf16 or f16");
   command->add_option("-o,--output", arguments->output,

@@ -10,8 +10,9 @@
 namespace trireme {
 
 struct CompileModelOptions {
-  // x86-64-v3 (AVX2 and FMA), x86-64-v4 (AVX-512), aarch64, or native: the best of these that this
-  // machine supports.
+  // x86-64-v3 (AVX2 and FMA), alderlake (x86-64-v3 and AVX-VNNI), x86-64-v4 (AVX-512), cascadelake
+  // (x86-64-v4 and AVX-512-VNNI), sapphirerapids, aarch64, armv8.2-dotprod, or native: the best of
+  // these that this machine supports.
   std::string target = "native";
   // Of weights and of values stored between kernels.
   Precision precision = Precision::f32;

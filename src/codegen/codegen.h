@@ -33,13 +33,16 @@ struct Target {
   std::string cpu;
   std::string features;
   int vector_bytes = 32;
+  // The sums of products that the machine has instructions for: of pairs of i16, or also of four
+  // unsigned or signed bytes by signed ones.
+  enum class Products : std::uint8_t { pairs, unsigned_bytes, signed_bytes };
+  Products products = Products::pairs;
   int vector_registers() const;
   int lanes(DType type) const;  // vector_bytes / size_of(type), at least 1, at most 64 bytes
   std::string str() const;
 };
 Target host_target();
-// Returns a kind of machine by name: "x86-64-v3", "x86-64-v4", "aarch64". Error(usage) with the
-// list.
+// Returns a kind of machine by name, such as "x86-64-v3" or "aarch64". Error(usage) with the list.
 Target named_target(const std::string& name);
 
 struct CodegenStatistics {

@@ -140,7 +140,7 @@ class ContractionLowering : public TileLowering {
     std::vector<Index> elements, sources;
     Stmt depth =
         loop(LoopKind::serial, evaluator_.dim(weight_->type.shape[weight_->type.shape.size() - 2]));
-    const ExprId source = how_.words ? times(var(depth), kWordBytes) : var(depth);
+    const ExprId source = how_.words > 0 ? times(var(depth), how_.words) : var(depth);
     for (int i = 0; i < count; ++i) {
       Index index = batch;
       const Index row = evaluator_.delinear(plus(first, i), rows);
@@ -158,7 +158,7 @@ class ContractionLowering : public TileLowering {
     sums(
         body, elements.size(), {depth},
         [&](std::size_t i) {
-          return how_.words ? evaluator_.word_at(x_, sources[i])
+          return how_.words > 0 ? evaluator_.word_at(x_, sources[i])
                             : evaluator_.value_at(x_, sources[i]);
         },
         [&] { return evaluator_.value_at(weight_, second); },
@@ -170,7 +170,7 @@ class ContractionLowering : public TileLowering {
   void lower_windows() {
     const std::int64_t out_h = size(y_, 1), channels = size(y_, 3);
     depthwise_ =
-        how_.groups > 1 && how_.groups == channels && !how_.words && size(weight_, 2) == 1;
+        how_.groups > 1 && how_.groups == channels && how_.words == 0 && size(weight_, 2) == 1;
     const std::int64_t groups = depthwise_ ? 1 : how_.groups;
     const std::int64_t columns = channels / groups;  // of one group
     lanes_ = lanes_for(columns);
@@ -242,11 +242,11 @@ class ContractionLowering : public TileLowering {
   // are contiguous in both operands.
   void add_window_tile(Body& body, ExprId p, ExprId q, std::int64_t rows, std::int64_t columns,
                        ExprId channel) {
-    const std::int64_t inner = how_.words ? size(x_, 3) : size(weight_, 2);
+    const std::int64_t inner = how_.words > 0 ? size(x_, 3) : size(weight_, 2);
     const bool joined = !depthwise_ && how_.groups == 1 && how_.dilation[1] == 1;
     const std::int64_t row = how_.kernel[1] * (joined ? inner : 1);
     Stmt r = loop(LoopKind::serial, k_.integer(how_.kernel[0]));
-    Stmt s = loop(LoopKind::serial, k_.integer(how_.words ? ceil_div(row, kWordBytes) : row));
+    Stmt s = loop(LoopKind::serial, k_.integer(how_.words > 0 ? ceil_div(row, how_.words) : row));
     std::vector<Stmt> loops = {r, s};
     ExprId c = k_.integer(0);  // channel of the weight
     if (!joined && inner > 1) {
@@ -254,7 +254,7 @@ class ContractionLowering : public TileLowering {
       c = var(loops.back());
     }
     ExprId x_channel = depthwise_ ? channel : k_.add(times(group_number_, inner), c);
-    if (joined) x_channel = how_.words ? times(var(s), kWordBytes) : var(s);
+    if (joined) x_channel = how_.words > 0 ? times(var(s), how_.words) : var(s);
     const ExprId shift = joined ? k_.integer(0) : times(var(s), how_.dilation[1]);
 
     std::vector<Index> elements;
@@ -268,7 +268,7 @@ class ContractionLowering : public TileLowering {
       }
     }
     Index second = {var(r), k_.integer(0), k_.integer(0), channel};
-    if (how_.words) {
+    if (how_.words > 0) {
       second = {var(r), var(s), channel};
     } else if (joined) {
       second[inner == 1 ? 1 : 2] = var(s);

@@ -30,8 +30,8 @@ class Evaluator {
   // false.
   ExprId value_at(const ir::Value* value, const Index& index, ExprId guard = kernel_ir::kNoExpr);
 
-  // Returns the four bytes of `value`, which is u8 or i8 and is not computed here, from `index` on.
-  // They may reach beyond the last dimension, but not beyond the value.
+  // Returns the word of elements of `value`, which is u8, i8 or i16 and not computed here, from
+  // `index` on. It may reach beyond the last dimension, but not beyond the value.
   ExprId word_at(const ir::Value* value, const Index& index);
 
   // Returns a Dim as an i64: a constant, or a size parameter of the kernel.

@@ -49,9 +49,16 @@ void drop_idle_assigns(ir::Program& program, const PassContext& context) {
 }
 
 void use_direct_kernels(ir::Program& program, const PassContext& context) {
-  transforms::use_direct_kernels(program, [&](const ir::Op& op) {
+  const auto wanted = [&](const ir::Op& op) {
     return !context.options.libraries || generated_is_faster(op);
-  });
+  };
+  using Products = codegen::Target::Products;
+  const Products products = context.target.products;
+  transforms::use_direct_kernels(program, wanted,
+                                 products == Products::pairs ? transforms::ByteForm::pairs
+                                 : products == Products::unsigned_bytes
+                                     ? transforms::ByteForm::unsigned_bytes
+                                     : transforms::ByteForm::signed_bytes);
 }
 
 // Makes every fetch the result of its own op, so that some step writes it: copies inputs,

@@ -98,7 +98,8 @@ void TileLowering::sums(Body& body, std::size_t count, std::vector<Stmt> loops,
 }
 
 ExprId TileLowering::summand(ExprId factor, ExprId second) {
-  if (how_.words) return k_.dot4(factor, second);
+  if (how_.words == 4) return k_.dot4(factor, second);
+  if (how_.words == 2) return k_.dot2(factor, second);
   return k_.mul(k_.cast(factor, type_), k_.cast(second, type_));
 }
 
@@ -126,7 +127,7 @@ bool TileLowering::copies_x() const {
 }
 
 bool TileLowering::reads_after_row() const {
-  return how_.words && how_.windows && how_.kernel[1] * size(x_, 3) % kWordBytes != 0;
+  return how_.words > 0 && how_.windows && how_.kernel[1] * size(x_, 3) % how_.words != 0;
 }
 
 std::int64_t TileLowering::padded_width() const {
@@ -135,7 +136,7 @@ std::int64_t TileLowering::padded_width() const {
 
 void TileLowering::fill(Body& body) {
   if (!copies_x()) return;
-  if (how_.words) return fill_bytes(body);
+  if (how_.words > 0) return fill_integers(body);
   const std::int64_t channels = size(x_, 3), row = padded_width() * channels;
   scratch_ = scratch_buffer(x_->type.dtype, Dim(source_rows(rows_) * row));
   Stmt line = loop(LoopKind::serial, k_.integer(source_rows(rows_)));
@@ -157,11 +158,11 @@ void TileLowering::fill(Body& body) {
   body.push_back(std::move(line));
 }
 
-// Bytes are copied without masks: the border, and rows outside of x, have loops of their own.
-void TileLowering::fill_bytes(Body& body) {
+// Integers are copied without masks: the border, and rows outside of x, have loops of their own.
+void TileLowering::fill_integers(Body& body) {
   const DType type = x_->type.dtype;
   const std::int64_t channels = size(x_, 3), row = padded_width() * channels;
-  scratch_ = scratch_buffer(type, Dim(source_rows(rows_) * row + kWordBytes - 1));
+  scratch_ = scratch_buffer(type, Dim(source_rows(rows_) * row + how_.words - 1));
   Stmt line = loop(LoopKind::serial, k_.integer(source_rows(rows_)));
   const ExprId h = k_.add(times(first_row_, how_.stride[0]), plus(var(line), -how_.padding[0]));
   const ExprId inside =
@@ -171,7 +172,7 @@ void TileLowering::fill_bytes(Body& body) {
   // Stores x, or the padding, to `extent` elements from `first` on.
   const auto add = [&](std::int64_t first, ExprId extent, bool copy) {
     const int lanes = lanes_;
-    lanes_ = std::min(64, vector_lanes_ * static_cast<int>(kWordBytes));
+    lanes_ = std::min(64, vector_lanes_ * static_cast<int>(how_.words));
     Stmt vector = loop(LoopKind::vector, extent);
     lanes_ = lanes;
     const ExprId j = var(vector);
@@ -201,11 +202,11 @@ Index TileLowering::x_index(ExprId h, ExprId w, ExprId c) {
 ExprId TileLowering::x_at(ExprId h, ExprId w, ExprId c) {
   if (!copies_x()) {
     const Index index = x_index(k_.add(times(first_row_, how_.stride[0]), h), w, c);
-    return how_.words ? evaluator_.word_at(x_, index) : evaluator_.value_at(x_, index);
+    return how_.words > 0 ? evaluator_.word_at(x_, index) : evaluator_.value_at(x_, index);
   }
   const ExprId pixel = k_.add(times(h, padded_width()), w);
   const ExprId position = k_.add(times(pixel, size(x_, 3)), c);
-  return how_.words ? k_.load_word(scratch_, position) : k_.load(scratch_, position);
+  return how_.words > 0 ? k_.load_word(scratch_, position) : k_.load(scratch_, position);
 }
 
 }  // namespace trireme::compiler

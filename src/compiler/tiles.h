@@ -11,8 +11,6 @@
 
 namespace trireme::compiler {
 
-inline constexpr std::int64_t kWordBytes = 4;  // of ops::Contraction::words
-
 using Body = std::vector<kernel_ir::Stmt>;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b);
@@ -46,7 +44,7 @@ class TileLowering : public KernelLowering {
   void sums(Body& body, std::size_t count, std::vector<kernel_ir::Stmt> loops,
             const std::function<ExprId(std::size_t)>& factor, const std::function<ExprId()>& second,
             const std::function<void(std::size_t, ExprId)>& done);
-  // Returns factor * second, or with words the sum of products of their bytes.
+  // Returns factor * second, or with words the sum of products of their elements.
   ExprId summand(ExprId factor, ExprId second);
   // Stores the group's outputs computed from `total`, the element of the contraction's result at
   // `index`.
@@ -73,7 +71,7 @@ class TileLowering : public KernelLowering {
   // use, or if words would be read beyond the end of x.
   void fill(Body& body);
   // Returns x at row h, relative to the first needed row, and column w, both counted with padding.
-  // With words, the four bytes from there on.
+  // With words, the word that begins there.
   ExprId x_at(ExprId h, ExprId w, ExprId c);
 
   const ir::Op& op_;
@@ -90,7 +88,7 @@ class TileLowering : public KernelLowering {
 
  private:
   bool copies_x() const;
-  void fill_bytes(Body& body);
+  void fill_integers(Body& body);
   Index x_index(ExprId h, ExprId w, ExprId c);
 
   int scratch_ = -1;

@@ -4,6 +4,10 @@
 
 #include <string_view>
 
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
 namespace trireme::inference {
 namespace {
 
@@ -19,7 +23,18 @@ constexpr const char* kHere = "of another architecture";
 bool is_able(std::string_view target) {
 #if defined(__x86_64__)
   if (target == "x86-64-v3") return __builtin_cpu_supports("x86-64-v3");
-  if (target == "x86-64-v4") return __builtin_cpu_supports("x86-64-v4");
+  const bool v4 = __builtin_cpu_supports("x86-64-v4");
+  if (target == "alderlake") {
+    return __builtin_cpu_supports("x86-64-v3") && __builtin_cpu_supports("avxvnni");
+  }
+  if (target == "x86-64-v4") return v4;
+  if (target == "cascadelake") return v4 && __builtin_cpu_supports("avx512vnni");
+  if (target == "sapphirerapids") {
+    return v4 && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512fp16") &&
+           __builtin_cpu_supports("amx-int8");
+  }
+#elif defined(__aarch64__)
+  if (target == "armv8.2-dotprod") return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
 #endif
   (void)target;
   return true;
@@ -29,7 +44,13 @@ bool is_able(std::string_view target) {
 
 const std::vector<Machine>& machines() {
   static const std::vector<Machine> all{
-      {"x86-64-v3", "x86-64"}, {"x86-64-v4", "x86-64"}, {"aarch64", "aarch64"}};
+      {"x86-64-v3", "x86-64"},
+      {"alderlake", "x86-64"},
+      {"x86-64-v4", "x86-64"},
+      {"cascadelake", "x86-64"},
+      {"sapphirerapids", "x86-64"},
+      {"aarch64", "aarch64"},
+      {"armv8.2-dotprod", "aarch64"}};
   return all;
 }
 

@@ -65,7 +65,8 @@ ExprId Builder::load(std::int32_t buffer, ExprId index, ExprId guard) {
 
 ExprId Builder::load_word(std::int32_t buffer, ExprId index) {
   const DType element = kernel_.buffers[static_cast<std::size_t>(buffer)].type;
-  require(element == DType::u8 || element == DType::i8, "words are read from bytes", ExprOp::load);
+  require(element == DType::u8 || element == DType::i8 || element == DType::i16,
+          "words are read from u8, i8 or i16", ExprOp::load);
   require(type(index) == DType::i64, "the index must be i64", ExprOp::load);
   return kernel_.add({.op = ExprOp::load,
                       .type = element == DType::u8 ? DType::u32 : DType::i32,
@@ -77,6 +78,12 @@ ExprId Builder::dot4(ExprId a, ExprId b) {
   require((type(a) == DType::u32 || type(a) == DType::i32) && type(b) == DType::i32,
           "takes words of four bytes", ExprOp::dot4);
   return make({.op = ExprOp::dot4, .type = DType::i32, .args = {a, b, kNoExpr}});
+}
+
+ExprId Builder::dot2(ExprId a, ExprId b) {
+  require(type(a) == DType::i32 && type(b) == DType::i32, "takes words of two halves",
+          ExprOp::dot2);
+  return make({.op = ExprOp::dot2, .type = DType::i32, .args = {a, b, kNoExpr}});
 }
 
 ExprId Builder::accumulator(std::int32_t index, DType type) {
@@ -117,7 +124,8 @@ ExprId Builder::bitcast(ExprId a, DType to) {
 }
 
 ExprId Builder::binary(ExprOp op, ExprId a, ExprId b) {
-  require(argument_count(op) == 2 && op != ExprOp::dot4, "not an operation of two arguments", op);
+  require(argument_count(op) == 2 && op != ExprOp::dot4 && op != ExprOp::dot2,
+          "not an operation of two arguments", op);
   require(type(a) == type(b), "takes two arguments of one type", op);
   require(!is_half(type(a)), "16-bit floats are stored, not computed with", op);
   const bool comparison = op >= ExprOp::eq && op <= ExprOp::le;

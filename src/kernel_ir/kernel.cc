@@ -17,7 +17,7 @@ constexpr const char* kOpNames[] = {
     "erf",      "erfc",  "sin",      "cos",     "tan",         "atan",
     "log1p",    "expm1", "cast",     "bitcast", "add",         "sub",
     "mul",      "div",   "rem",      "min",     "max",         "pow",
-    "and",      "or",    "xor",      "shl",     "shr",  "dot4",       "eq",
+    "and",      "or",    "xor",      "shl",     "shr",  "dot4",       "dot2", "eq",
     "ne",       "lt",    "le",       "select",  "fma"};
 
 constexpr const char* kReduceNames[] = {"sum", "prod", "min", "max", "argmin", "argmax"};
@@ -80,7 +80,8 @@ ExprId Kernel::add(const Expr& given) {
 
 bool fits_buffer(DType load, DType element) {
   const bool byte = element == DType::u8 || element == DType::i8;
-  return load == element || (byte && (load == DType::u32 || load == DType::i32));
+  return load == element || (byte && (load == DType::u32 || load == DType::i32)) ||
+         (element == DType::i16 && load == DType::i32);
 }
 
 Stmt make_loop(LoopKind kind, std::int32_t loop_var, ExprId extent, std::vector<Stmt> body,

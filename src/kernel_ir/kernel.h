@@ -24,7 +24,8 @@ enum class ExprOp : std::uint8_t {
   loop_var,     // loop variable number `index`, i64
   load,         // buffers[index][args[0]]; args[1], if present, is a boolean guard: where it is
                 // false nothing is read and the result is zero. A load of u32 or i32 from a buffer
-                // of u8 or i8 reads the four elements from args[0] on, the first one lowest
+                // of u8 or i8 reads the four elements from args[0] on, the first one lowest; a
+                // load of i32 from a buffer of i16 the two elements
   accumulator,  // final value of accumulator `index`, readable only after the loops that feed it
   accumulator_index,  // for argmax and argmin: the index that goes with the value, i64
 
@@ -75,6 +76,7 @@ enum class ExprOp : std::uint8_t {
   shr,  // integers; shr is logical; the count is taken modulo the width
   dot4,  // i32: the sum of the four products of the bytes of args[0] and args[1]. Those of u32 are
          // unsigned, those of i32 are signed; args[1] is i32
+  dot2,  // i32: the sum of the two products of the signed halves of two i32; wraps
   eq,
   ne,
   lt,
@@ -200,7 +202,7 @@ Stmt make_store(std::int32_t buffer, ExprId index, ExprId value, ExprId guard = 
 // The product that an accumulate statement adds with one rounding; null if it adds none.
 const Expr* product_added(const Kernel& kernel, const Stmt& accumulate);
 
-// Whether a load has the type of the buffer's elements, or is a word of four of them.
+// Whether a load has the type of the buffer's elements, or is a word of several of them.
 bool fits_buffer(DType load, DType element);
 
 // The accumulators that are fed inside `loop` and declared outside, one accumulate statement of
@@ -229,9 +231,10 @@ class Builder {
   ExprId size(std::int32_t index);
   ExprId loop_var(std::int32_t index);
   ExprId load(std::int32_t buffer, ExprId index, ExprId guard = kNoExpr);
-  // Loads four elements of a buffer of u8 as u32, or of i8 as i32.
+  // Loads four elements of a buffer of u8 as u32 or of i8 as i32, or two elements of i16 as i32.
   ExprId load_word(std::int32_t buffer, ExprId index);
   ExprId dot4(ExprId a, ExprId b);
+  ExprId dot2(ExprId a, ExprId b);
   ExprId accumulator(std::int32_t index, DType type);
   ExprId accumulator_index(std::int32_t index);
   ExprId unary(ExprOp op, ExprId a);

@@ -224,6 +224,15 @@ std::int64_t dot4(DType type, std::int64_t a, std::int64_t b) {
   return sum;
 }
 
+// The same of the two halves.
+std::int64_t dot2(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  for (int shift = 0; shift < 32; shift += 16) {
+    sum += wrap(DType::i16, a >> shift) * wrap(DType::i16, b >> shift);
+  }
+  return sum;
+}
+
 Scalar binary(ExprOp op, DType type, const Scalar* args) {
   if (type == DType::f64) return {.number = float_binary(op, args[0].number, args[1].number)};
   if (type == DType::f32) {
@@ -262,6 +271,7 @@ Scalar evaluate(ExprOp op, DType type, DType argument, const Scalar* args) {
   switch (op) {
     case ExprOp::cast: return convert(type, argument, args[0]);
     case ExprOp::bitcast: return reinterpret(type, argument, args[0]);
+    case ExprOp::dot2: return of_integer(type, dot2(args[0].integer, args[1].integer));
     case ExprOp::dot4: return of_integer(type, dot4(argument, args[0].integer, args[1].integer));
     case ExprOp::eq:
     case ExprOp::ne:

@@ -90,6 +90,8 @@ class Verifier {
       case ExprOp::abs: return arg(0) == e.type && e.type != DType::boolean;
       case ExprOp::logical_not: return arg(0) == e.type && e.type == DType::boolean;
       case ExprOp::popcount: return arg(0) == e.type && is_integer(e.type);
+      case ExprOp::dot2:
+        return e.type == DType::i32 && arg(0) == DType::i32 && arg(1) == DType::i32;
       case ExprOp::dot4:
         return e.type == DType::i32 && arg(1) == DType::i32 &&
                (arg(0) == DType::i32 || arg(0) == DType::u32);

@@ -49,8 +49,10 @@ constexpr bool is_index(DType dtype) {
 
 using TypeRule = std::function<std::vector<Type>(const TypeContext&)>;
 
-// Returns byte `number` of a word, the lowest first, as a signed number.
-double byte_of_word(double word, std::int64_t number);
+// Returns the elements of x in a word of 32 bits: 4 of u8 and i8, 2 of i16, 0 of others.
+std::int64_t elements_of_word(DType x);
+// Returns one of the `elements` signed numbers in a word, the lowest first.
+double part_of_word(double word, std::int64_t elements, std::int64_t number);
 
 // Returns the dtype of a sum of products of elements of x and weight: that of both if they are
 // floats, and i32 if x is u8 or i8 and weight is i8. nullopt if they have no such sum.

@@ -75,8 +75,10 @@ struct Sample {
 // With `winograd`, the window is 3 by 3 and the weight is [16, C, K], as for winograd_conv2d.
 struct Contraction {
   bool windows = false, winograd = false;
-  bool words = false;         // the weight is packed in words: [k / 4, n], or [R, S * C / 4, K]
-  std::int64_t pad_value = 0;  // of the bytes around x
+  // 0, or the elements of x in a word: 4 bytes, or 2 of i16. The weight is then packed in words,
+  // [k / words, n] or [R, S * C / words, K].
+  std::int64_t words = 0;
+  std::int64_t pad_value = 0;  // of the elements around x
   std::array<std::int64_t, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
   std::array<std::int64_t, 4> padding{0, 0, 0, 0};  // top, bottom, left, right
   std::int64_t groups = 1;

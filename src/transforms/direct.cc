@@ -1,6 +1,6 @@
 // Names these ops: add, bitcast, bitwise_xor, broadcast, cast, concat, conv2d,
-// conv2d_input_gradient, direct_conv2d, direct_matmul, dot4_conv2d, dot4_matmul, flip, matmul, mul,
-// pack_words, packed_matmul, pad, reshape, slice, sub, sum, transpose, winograd_conv2d
+// conv2d_input_gradient, direct_conv2d, direct_matmul, flip, matmul, mul, pack_words,
+// packed_matmul, pad, reshape, slice, sub, sum, transpose, winograd_conv2d, word_conv2d, word_matmul
 
 #include "transforms/direct.h"
 
@@ -67,28 +67,38 @@ ir::Value* direct(ir::Builder& b, ir::Value* x, ir::Value* weight, const Integer
 
 // --- Sums of products of bytes ---
 
-// Kernels multiply unsigned bytes by signed ones. Signed bytes become unsigned ones that are larger
-// by 128.
-constexpr std::int64_t kSignedZero = 128;
-
 ir::Value* constant_like(ir::Builder& b, const ir::Value* x, double number) {
   return b.constant({x->type.dtype, x->type.shape, ""}, number);
 }
 
-ir::Value* as_unsigned(ir::Builder& b, ir::Value* x) {
-  if (x->type.dtype == DType::u8) return x;
+// The first operand of a product of bytes in the form that kernels read. Its numbers are those of
+// the operand plus `offset`.
+struct ByteOperand {
+  ir::Value* value;
+  std::int64_t offset = 0;
+};
+
+ByteOperand in_form(ir::Builder& b, ir::Value* x, ByteForm form) {
+  if (form == ByteForm::pairs) return {b.make("cast", {x}, {{"dtype", DType::i16}})};
+  const DType wanted = form == ByteForm::unsigned_bytes ? DType::u8 : DType::i8;
+  if (x->type.dtype == wanted) return {x};
+  // Changing the highest bit adds 128 to a signed number that becomes unsigned.
   ir::Value* bits = b.make("bitcast", {x}, {{"dtype", DType::u8}});
-  return b.make("bitwise_xor", {bits, constant_like(b, bits, kSignedZero)});
+  bits = b.make("bitwise_xor", {bits, constant_like(b, bits, 128)});
+  return {b.make("bitcast", {bits}, {{"dtype", wanted}}), wanted == DType::u8 ? 128 : -128};
 }
 
-// Returns y minus 128 times the sums of the columns of `weight` [..., n] if x is signed.
-ir::Value* without_offset(ir::Builder& b, ir::Value* y, const ir::Value* x, ir::Value* weight) {
-  if (x->type.dtype == DType::u8) return y;
+std::int64_t elements_of_word(ByteForm form) { return form == ByteForm::pairs ? 2 : 4; }
+
+// Returns y minus `offset` times the sums of the columns of `weight` [..., n].
+ir::Value* without_offset(ir::Builder& b, ir::Value* y, std::int64_t offset, ir::Value* weight) {
+  if (offset == 0) return y;
   ir::Value* wide = b.make("cast", {weight}, {{"dtype", DType::i32}});
   Integers axes;
   for (int i = 0; i + 1 < wide->type.rank(); ++i) axes.push_back(i);
   ir::Value* sums = b.make("sum", {wide}, {{"axes", axes}, {"keep", false}});
-  ir::Value* offsets = b.make("mul", {sums, constant_like(b, sums, kSignedZero)});
+  ir::Value* offsets =
+      b.make("mul", {sums, constant_like(b, sums, static_cast<double>(offset))});
   ir::Value* rows = b.make("broadcast", {offsets},
                            {{"axes", Integers{y->type.rank() - 1}}, {"shape", y->type.shape}});
   return b.make("sub", {y, rows});
@@ -97,43 +107,48 @@ ir::Value* without_offset(ir::Builder& b, ir::Value* y, const ir::Value* x, ir::
 // Returns the convolution of bytes x [N, H, W, C] with weight i8 [R, S, C, K].
 ir::Value* convolution_of_bytes(ir::Builder& b, ir::Value* x, ir::Value* weight,
                                 const Integers& stride, const Integers& dilation,
-                                const Integers& padding) {
+                                const Integers& padding, ByteForm form) {
   const Shape& window = weight->type.shape;
   ir::Value* rows = b.reshape(weight, {window[0], window[1] * window[2], window[3]});
-  const std::int64_t pad = x->type.dtype == DType::u8 ? 0 : kSignedZero;
-  ir::Value* y = b.make("dot4_conv2d", {as_unsigned(b, x), b.make("pack_words", {rows})},
+  const ByteOperand operand = in_form(b, x, form);
+  ir::Value* words = b.make("pack_words", {rows}, {{"elements", elements_of_word(form)}});
+  ir::Value* y = b.make("word_conv2d", {operand.value, words},
                         {{"dilation", dilation},
-                         {"pad_value", pad},
+                         {"pad_value", operand.offset},
                          {"padding", padding},
                          {"stride", stride},
                          {"width", window[1].constant()}});
-  return without_offset(b, y, x, weight);
+  return without_offset(b, y, operand.offset, weight);
 }
 
 // Returns the product of bytes a [..., m, k] and i8 b [k, n], or null if kernels have no special
 // code for it.
-ir::Value* product_of_bytes(ir::Builder& b, ir::Value* a, ir::Value* weight) {
+ir::Value* product_of_bytes(ir::Builder& b, ir::Value* a, ir::Value* weight, ByteForm form) {
   if (weight->type.rank() != 2 || !is_constant(weight->type.shape)) return nullptr;
-  ir::Value* bytes = as_unsigned(b, a);
-  const std::int64_t missing = (4 - weight->type.shape[0].constant() % 4) % 4;
+  const ByteOperand operand = in_form(b, a, form);
+  ir::Value* x = operand.value;
+  const std::int64_t elements = elements_of_word(form);
+  const std::int64_t missing =
+      (elements - weight->type.shape[0].constant() % elements) % elements;
   if (missing > 0) {  // the last word of a row must not reach beyond the last row
-    Shape low(bytes->type.shape.size(), 0), high = low;
+    Shape low(x->type.shape.size(), 0), high = low;
     high.back() = missing;
-    bytes = b.make("pad", {bytes},
-                   {{"high", high}, {"interior", Integers{}}, {"low", low}, {"value", 0.0}});
+    x = b.make("pad", {x},
+               {{"high", high}, {"interior", Integers{}}, {"low", low}, {"value", 0.0}});
   }
-  ir::Value* y = b.make("dot4_matmul", {bytes, b.make("pack_words", {weight})});
-  return without_offset(b, y, a, weight);
+  ir::Value* words = b.make("pack_words", {weight}, {{"elements", elements}});
+  ir::Value* y = b.make("word_matmul", {x, words});
+  return without_offset(b, y, operand.offset, weight);
 }
 
-Replacement direct_convolution(ir::Builder& b, const ir::Op& op) {
+Replacement direct_convolution(ir::Builder& b, const ir::Op& op, ByteForm form) {
   if (get_attribute<std::string>(op.attributes, "layout") != "nhwc") return std::nullopt;
   ir::Value* weight = transposed(b, op.operands[1], {2, 3, 1, 0});
   const auto list = [&](const char* name) { return get_attribute<Integers>(op.attributes, name); };
   if (is_integer(weight->type.dtype) && list("dilation")[1] == 1 &&
       get_attribute<std::int64_t>(op.attributes, "groups") == 1) {
     return {{convolution_of_bytes(b, op.operands[0], weight, list("stride"), list("dilation"),
-                                  list("padding"))}};
+                                  list("padding"), form)}};
   }
   return {{direct(b, op.operands[0], weight, list("stride"), list("dilation"), list("padding"),
                   get_attribute<std::int64_t>(op.attributes, "groups"))}};
@@ -166,7 +181,7 @@ ir::Value* last_two_swapped(ir::Builder& b, ir::Value* x) {
   return transposed(b, x, permutation);
 }
 
-Replacement direct_product(ir::Builder& b, const ir::Op& op) {
+Replacement direct_product(ir::Builder& b, const ir::Op& op, ByteForm form) {
   std::vector<ir::Value*> operands = op.operands;
   if (get_attribute<bool>(op.attributes, "transpose_a")) {
     operands[0] = last_two_swapped(b, operands[0]);
@@ -175,7 +190,7 @@ Replacement direct_product(ir::Builder& b, const ir::Op& op) {
     operands[1] = last_two_swapped(b, operands[1]);
   }
   if (is_integer(operands[1]->type.dtype)) {
-    if (ir::Value* y = product_of_bytes(b, operands[0], operands[1])) return {{y}};
+    if (ir::Value* y = product_of_bytes(b, operands[0], operands[1], form)) return {{y}};
   }
   return {{b.make("direct_matmul", std::move(operands))}};
 }
@@ -216,7 +231,8 @@ ir::Value* packed_columns(ir::Builder& b, ir::Value* weight) {
   return nullptr;
 }
 
-void use_direct_kernels(ir::Program& program, const std::function<bool(const ir::Op&)>& wanted) {
+void use_direct_kernels(ir::Program& program, const std::function<bool(const ir::Op&)>& wanted,
+                        ByteForm form) {
   rewrite(program, [&](ir::Builder& b, ir::Op& op) -> Replacement {
     const bool is_product = op.name() == "matmul", is_convolution = op.name() == "conv2d";
     if (!is_product && !is_convolution && op.name() != "conv2d_input_gradient") return std::nullopt;
@@ -227,8 +243,8 @@ void use_direct_kernels(ir::Program& program, const std::function<bool(const ir:
     }
     const bool bytes = is_integer(op.operands[0]->type.dtype);  // no library multiplies them
     if (!bytes && !wanted(op)) return std::nullopt;
-    if (is_product) return direct_product(b, op);
-    return is_convolution ? direct_convolution(b, op) : direct_input_gradient(b, op);
+    if (is_product) return direct_product(b, op, form);
+    return is_convolution ? direct_convolution(b, op, form) : direct_input_gradient(b, op);
   });
 }
 

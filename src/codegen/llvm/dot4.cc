@@ -1,12 +1,10 @@
-// Sums of products of four bytes. All ways below give the same numbers: no sum saturates, because
+// Sums of products of bytes and of halves of words. All ways below give the same numbers: no sum saturates, because
 // bytes are widened to 16 bits before a target without dot products of bytes multiplies them.
 
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/IntrinsicsX86.h>
-
-#include <functional>
 
 #include "codegen/llvm/ops.h"
 
@@ -36,25 +34,43 @@ Value* by_bytes(IrBuilder& b, Value* sum, Value* words, Value* signed_words, boo
   return sum;
 }
 
-// Sums of pairs of 16 bits: one for the even bytes and one for the odd ones.
-Value* by_pairs(IrBuilder& b, Value* sum, Value* words, Value* signed_words, bool is_unsigned) {
-  auto* type = llvm::cast<llvm::FixedVectorType>(sum->getType());
-  const unsigned lanes = type->getNumElements();
+Value* by_halves(IrBuilder& b, Value* sum, Value* x, Value* y) {
+  const auto half = [&](Value* word, bool high) {
+    Value* v = high ? word : b.CreateShl(word, std::uint64_t{16});
+    return b.CreateAShr(v, std::uint64_t{16});
+  };
+  for (const bool high : {false, true}) {
+    sum = b.CreateAdd(sum, b.CreateMul(half(x, high), half(y, high)));
+  }
+  return sum;
+}
+
+Value* by_pair_sum(IrBuilder& b, Value* sum, Value* x, Value* y) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(sum->getType())->getNumElements();
   auto* pairs = llvm::FixedVectorType::get(b.getInt16Ty(), 2 * lanes);
   const ID id = lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
                 : lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd
                              : llvm::Intrinsic::x86_sse2_pmadd_wd;
+  Value* products =
+      b.CreateIntrinsic(id, {}, {b.CreateBitCast(x, pairs), b.CreateBitCast(y, pairs)});
+  return b.CreateAdd(sum, products);
+}
+
+// Sums of pairs of 16 bits: one for the even bytes and one for the odd ones.
+Value* by_pairs(IrBuilder& b, Value* sum, Value* words, Value* signed_words, bool is_unsigned) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(sum->getType())->getNumElements();
+  auto* pairs = llvm::FixedVectorType::get(b.getInt16Ty(), 2 * lanes);
   const auto halves = [&](Value* word, bool odd, bool without_sign) {
     Value* v = b.CreateBitCast(word, pairs);
     if (without_sign) {
-      return odd ? b.CreateLShr(v, std::uint64_t{8}) : b.CreateAnd(v, splat_of(v, 255));
+      v = odd ? b.CreateLShr(v, std::uint64_t{8}) : b.CreateAnd(v, splat_of(v, 255));
+    } else {
+      v = b.CreateAShr(odd ? v : b.CreateShl(v, std::uint64_t{8}), std::uint64_t{8});
     }
-    return b.CreateAShr(odd ? v : b.CreateShl(v, std::uint64_t{8}), std::uint64_t{8});
+    return b.CreateBitCast(v, word->getType());
   };
   for (const bool odd : {false, true}) {
-    Value* products = b.CreateIntrinsic(
-        id, {}, {halves(words, odd, is_unsigned), halves(signed_words, odd, false)});
-    sum = b.CreateAdd(sum, products);
+    sum = by_pair_sum(b, sum, halves(words, odd, is_unsigned), halves(signed_words, odd, false));
   }
   return sum;
 }
@@ -116,26 +132,42 @@ Value* joined(IrBuilder& b, std::vector<Value*> parts) {
   return parts[0];
 }
 
+// Calls part(sum, x, y, false) with vectors of at most `native` lanes, or part(sum, x, y, true) with
+// scalars and short vectors.
+template <class Part>
+Value* in_parts(IrBuilder& b, unsigned native, Value* sum, Value* x, Value* y, Part part) {
+  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(sum->getType());
+  const unsigned lanes = type == nullptr ? 1 : type->getNumElements();
+  constexpr unsigned kShortest = 4;
+  if (native == 0 || lanes < kShortest) return part(sum, x, y, true);
+  if (lanes <= native) return part(sum, x, y, false);
+  std::vector<Value*> parts;
+  for (unsigned i = 0; i < lanes; i += native) {
+    parts.push_back(part(lanes_of(b, sum, i, native), lanes_of(b, x, i, native),
+                         lanes_of(b, y, i, native), false));
+  }
+  return joined(b, std::move(parts));
+}
+
 }  // namespace
 
 Value* emit_dot4(IrBuilder& b, const Instructions& target, Value* accumulator, Value* words,
                  Value* signed_words, bool is_unsigned) {
-  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(accumulator->getType());
-  const unsigned lanes = type == nullptr ? 1 : type->getNumElements();
-  unsigned native = target.dot4_512 ? 16 : target.dot4_256 ? 8 : target.dot4_neon ? 4 : 0;
+  const unsigned native = target.dot4_512 ? 16 : target.dot4_256 ? 8 : target.dot4_neon ? 4 : 0;
   auto* how = target.dot4_neon ? by_neon : native != 0 ? by_vnni : by_pairs;
-  if (native == 0) native = static_cast<unsigned>(target.pair_sum_bytes) / 4;
-  const unsigned shortest = 4;
-  if (native == 0 || lanes < shortest) {
-    return by_bytes(b, accumulator, words, signed_words, is_unsigned);
-  }
-  if (lanes <= native) return how(b, accumulator, words, signed_words, is_unsigned);
-  std::vector<Value*> parts;
-  for (unsigned i = 0; i < lanes; i += native) {
-    parts.push_back(how(b, lanes_of(b, accumulator, i, native), lanes_of(b, words, i, native),
-                        lanes_of(b, signed_words, i, native), is_unsigned));
-  }
-  return joined(b, std::move(parts));
+  return in_parts(
+      b, native != 0 ? native : static_cast<unsigned>(target.pair_sum_bytes) / 4, accumulator,
+      words, signed_words,
+      [&](Value* sum, Value* x, Value* y, bool single) {
+        return single ? by_bytes(b, sum, x, y, is_unsigned) : how(b, sum, x, y, is_unsigned);
+      });
+}
+
+Value* emit_dot2(IrBuilder& b, const Instructions& target, Value* accumulator, Value* x, Value* y) {
+  return in_parts(b, static_cast<unsigned>(target.pair_sum_bytes) / 4, accumulator, x, y,
+                  [&](Value* sum, Value* p, Value* q, bool single) {
+                    return single ? by_halves(b, sum, p, q) : by_pair_sum(b, sum, p, q);
+                  });
 }
 
 }  // namespace trireme::codegen

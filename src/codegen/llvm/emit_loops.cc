@@ -359,12 +359,14 @@ void Emitter::accumulate(const Stmt& s) {
   }
   const kernel_ir::Expr* product = product_added(kernel_, s);
   const kernel_ir::Expr& summand = kernel_.expr(s.value);
-  if (summand.op == ExprOp::dot4 && s.reduce == kernel_ir::ReduceOp::sum) {
-    Value* words = value(summand.args[0]);
-    Value* signed_words = value(summand.args[1]);
-    Value* old = b_.CreateLoad(words->getType(), place);
+  const bool dot = summand.op == ExprOp::dot4 || summand.op == ExprOp::dot2;
+  if (dot && s.reduce == kernel_ir::ReduceOp::sum) {
+    Value* x = value(summand.args[0]);
+    Value* y = value(summand.args[1]);
+    Value* old = b_.CreateLoad(x->getType(), place);
     const bool bytes = is_unsigned(kernel_.expr(summand.args[0]).type);
-    Value* result = emit_dot4(b_, instructions_, old, words, signed_words, bytes);
+    Value* result = summand.op == ExprOp::dot2 ? emit_dot2(b_, instructions_, old, x, y)
+                                               : emit_dot4(b_, instructions_, old, x, y, bytes);
     if (mask_ != nullptr) result = b_.CreateSelect(mask_, result, old);
     b_.CreateStore(result, place);
     return;

@@ -181,6 +181,10 @@ Value* Emitter::compute(ExprId id, bool as_vector, const Info& info) {
     const bool bytes = is_unsigned(kernel_.expr(e.args[0]).type);
     return emit_dot4(b_, instructions_, zero, args[0], args[1], bytes);
   }
+  if (e.op == ExprOp::dot2) {
+    Value* zero = llvm::Constant::getNullValue(args[0]->getType());
+    return emit_dot2(b_, instructions_, zero, args[0], args[1]);
+  }
   return emit_op(b_, e, kernel_.expr(e.args[e.op == ExprOp::select ? 1 : 0]).type, args);
 }
 

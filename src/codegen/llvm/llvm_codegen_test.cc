@@ -152,7 +152,8 @@ TEST(LlvmCodegen, AdamInPlace) {
 
 // Extreme bytes: a sum of two products exceeds 16 bits.
 TEST(LlvmCodegen, ProductsOfBytesAreExact) {
-  for (const DType type : {u8, i8}) {
+  for (const DType type : {u8, i8, i16}) {
+    const auto elements = 4 / static_cast<std::int64_t>(size_of(type));
     for (const int lanes : {1, 2, 4, 8, 16, 32, 64}) {
       Comparison comparison(testing::byte_product(type, lanes));
       for (const std::int64_t n : {0, 1, 5, 16, 33, 70}) {
@@ -167,7 +168,8 @@ TEST(LlvmCodegen, ProductsOfBytesAreExact) {
           }
         };
         EXPECT_EQ(comparison.run({m, n, depth},
-                                 {4 * m * depth, depth * n, m * n, m * n, 4 * m * n}, m, 31,
+                                 {elements * m * depth, depth * n, m * n, m * n, elements * m * n},
+                                 m, 31,
                                  extremes),
                   "")
             << name_of(type) << ", " << n << " columns, " << lanes << " lanes";

@@ -182,6 +182,11 @@ Target host_target() {
   for (const std::string& name : names) {
     target.features += (target.features.empty() ? "" : ",") + name;
   }
+  const bool vnni = features.lookup("avxvnni") ||
+                    (features.lookup("avx512vnni") && features.lookup("avx512vl"));
+  target.products = features.lookup("dotprod") ? Target::Products::signed_bytes
+                    : vnni                     ? Target::Products::unsigned_bytes
+                                               : Target::Products::pairs;
   target.vector_bytes = features.lookup("avx512f") ? 64 : features.lookup("avx2") ? 32 : 16;
   return target;
 }

@@ -41,6 +41,10 @@ struct Instructions {
 llvm::Value* emit_dot4(IrBuilder& b, const Instructions& target, llvm::Value* accumulator,
                        llvm::Value* words, llvm::Value* signed_words, bool is_unsigned);
 
+// Returns accumulator + dot2 of two words, scalars or vectors of i32.
+llvm::Value* emit_dot2(IrBuilder& b, const Instructions& target, llvm::Value* accumulator,
+                       llvm::Value* x, llvm::Value* y);
+
 // Returns a cast between f32 and bf16 or f16. `f16_instructions`: the target has instructions for
 // f16. Otherwise, and for bf16, arithmetic on the bits computes it.
 llvm::Value* emit_half_cast(IrBuilder& b, DType to, DType from, llvm::Value* x,

@@ -323,10 +323,12 @@ Kernel byte_product(DType a, int lanes) {
   const ExprId m = b.size(0), n = b.size(1), depth = b.size(2);
   const ExprId row = b.loop_var(0), column = b.loop_var(1), step = b.loop_var(2);
   const ExprId word = b.add(b.mul(row, depth), step);
-  const ExprId product = b.dot4(b.load_word(0, b.mul(word, b.integer(4))),
-                                b.load(1, b.add(b.mul(step, n), column)));
+  const ExprId elements = b.integer(4 / static_cast<std::int64_t>(size_of(a)));
+  const auto dot = [&](ExprId x, ExprId y) { return a == i16 ? b.dot2(x, y) : b.dot4(x, y); };
+  const ExprId product =
+      dot(b.load_word(0, b.mul(word, elements)), b.load(1, b.add(b.mul(step, n), column)));
   const ExprId place = b.add(b.mul(row, n), column);
-  const ExprId own = b.load_word(4, b.mul(place, b.integer(4)));
+  const ExprId own = b.load_word(4, b.mul(place, elements));
   k.root = make_loop(
       LoopKind::parallel, 0, m,
       {make_loop(LoopKind::vector, 1, n,
@@ -334,7 +336,7 @@ Kernel byte_product(DType a, int lanes) {
                   make_loop(LoopKind::serial, 2, depth,
                             {make_accumulate(0, ReduceOp::sum, i32, product)}),
                   make_store(2, place, b.accumulator(0, i32)),
-                  make_store(3, place, b.dot4(own, b.load(1, column)))},
+                  make_store(3, place, dot(own, b.load(1, column)))},
                  lanes)});
   return k;
 }

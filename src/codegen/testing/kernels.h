@@ -26,7 +26,7 @@ kernel_ir::Kernel scratch_rows(int lanes);  // squares to scratch, then reversed
 // c = a b + the number of the block's first row, a block of `rows` x lanes of c at a time in
 // accumulators, and d = that number, in vectors of other widths; sizes m, n, k
 kernel_ir::Kernel tiled_product(int rows, int lanes);
-// c = a b for bytes a [m, 4 k], u8 or i8, read as words, and words b [k, n] of four bytes; e is the
+// c = a b for a [m, 4 k], u8 or i8, or [m, 2 k], i16, read as words, and words b [k, n]; e is the
 // same with words of a that vector lanes read, e [m, n] = a's words [m, n] times b's first row;
 // sizes m, n, k
 kernel_ir::Kernel byte_product(DType a, int lanes);

@@ -147,6 +147,7 @@ class Generator {
                                ExprOp::shl, ExprOp::shr};
     if (one_in(6)) return b_.unary(one_in(2) ? ExprOp::neg : ExprOp::abs, sub(type));
     if (one_in(10)) return b_.unary(ExprOp::popcount, sub(type));
+    if (type == i32 && one_in(8)) return b_.dot2(sub(i32), sub(i32));
     if (type == i32 && one_in(3)) return b_.dot4(sub(one_in(2) ? u32 : i32), sub(i32));
     return b_.binary(kOps[below(10)], sub(type), sub(type));
   }
