@@ -36,7 +36,7 @@ struct QuantizeOptions {
   std::vector<std::string> keep = {};
 };
 
-// A product, a convolution or a lookup with a weight, of the original Program.
+// A product, a convolution, a lookup or a loop with a weight, of the original Program.
 struct QuantizedLayer {
   std::string layer;  // its path; empty outside of layers
   std::string op;
@@ -57,7 +57,7 @@ struct QuantizedModel {
 // Returns the model with weights of i8 and a scale for each output channel (of a table: for each
 // column), and with inputs of products and convolutions in u8 if they were never negative, else i8.
 // Products of bytes are added in i32 without error; the result is multiplied by the scales in f32.
-// Ops outside of the main block, such as steps of a recurrence, stay f32.
+// Weights of loops, such as recurrences, are stored as i8, and the loops compute with f32.
 //
 // `calibration` has batches of typical inputs, without which the scales of inputs are not known. A
 // hundred examples are usually enough; targets and other columns are ignored.

@@ -2,6 +2,7 @@
 
 #include "transforms/quantize.h"
 
+#include <map>
 #include <optional>
 #include <tuple>
 #include <unordered_set>
@@ -83,6 +84,28 @@ ir::Value* along(ir::Builder& b, ir::Value* channels, int axis, const ir::Value*
                 {{"axes", Integers{axis}}, {"shape", like->type.shape}});
 }
 
+// Parameters that a loop reads. Matrices have their output channels last.
+void find_operands_of_loop(const ir::Op& op, std::size_t position, const Weights& weights,
+                           std::vector<QuantizableOp>& found) {
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    const ir::Value* operand = op.operands[i];
+    if (operand->kind != ir::ValueKind::parameter || operand->type.rank() != 2 ||
+        operand->type.dtype != DType::f32 || !weights.contains(operand)) {
+      continue;
+    }
+    found.push_back({.kind = QuantizableOp::Kind::loop,
+                     .position = position,
+                     .weight = static_cast<int>(i),
+                     .weight_axis = 1});
+  }
+}
+
+// The weight of i8 as f32.
+ir::Value* to_floats(ir::Builder& b, ir::Value* bytes, ir::Value* scale, int axis) {
+  ir::Value* wide = b.make("cast", {bytes}, {{"dtype", DType::f32}});
+  return b.make("mul", {wide, along(b, scale, axis, wide)});
+}
+
 }  // namespace
 
 std::vector<QuantizableOp> find_quantizable(const ir::Program& program) {
@@ -90,6 +113,7 @@ std::vector<QuantizableOp> find_quantizable(const ir::Program& program) {
   std::vector<QuantizableOp> found;
   const auto& ops = program.main().ops;
   for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (!ops[i]->blocks.empty()) find_operands_of_loop(*ops[i], i, weights, found);
     std::optional<QuantizableOp> one = quantizable(*ops[i]);
     if (!one) continue;
     const ir::Value* weight = ops[i]->operands[static_cast<std::size_t>(one->weight)];
@@ -104,12 +128,12 @@ std::vector<QuantizableOp> find_quantizable(const ir::Program& program) {
   return found;
 }
 
-void quantize_ops(ir::Program& program, const std::map<std::size_t, QuantizedOperands>& ops) {
-  std::map<const ir::Op*, std::pair<QuantizableOp, QuantizedOperands>> chosen;
-  for (const QuantizableOp& one : find_quantizable(program)) {
-    const auto found = ops.find(one.position);
-    if (found == ops.end()) continue;
-    chosen[program.main().ops[one.position].get()] = {one, found->second};
+void quantize_ops(ir::Program& program,
+                  const std::vector<std::pair<QuantizableOp, QuantizedOperands>>& ops) {
+  using Chosen = std::pair<QuantizableOp, QuantizedOperands>;
+  std::map<const ir::Op*, std::vector<const Chosen*>> chosen;
+  for (const Chosen& one : ops) {
+    chosen[program.main().ops[one.first.position].get()].push_back(&one);
   }
   const auto parameter = [&](const std::string& name) {
     return program.find_parameter(name)->value.get();
@@ -118,20 +142,23 @@ void quantize_ops(ir::Program& program, const std::map<std::size_t, QuantizedOpe
   rewrite(program, [&](ir::Builder& b, ir::Op& op) -> Replacement {
     const auto found = chosen.find(&op);
     if (found == chosen.end()) return std::nullopt;
-    const auto& [one, how] = found->second;
+    using Kind = QuantizableOp::Kind;
+    for (const Chosen* each : found->second) {
+      const auto& [one, how] = *each;
+      if (one.kind != Kind::loop) continue;
+      op.operands[static_cast<std::size_t>(one.weight)] =
+          to_floats(b, parameter(how.weight), parameter(how.scale), one.weight_axis);
+    }
+    const auto& [one, how] = *found->second.front();
+    if (one.kind == Kind::loop) return std::nullopt;
     std::vector<ir::Value*> operands = op.operands;
     ir::Value*& input = operands[static_cast<std::size_t>(one.input)];
     ir::Value*& weight = operands[static_cast<std::size_t>(one.weight)];
-    weight = parameter(how.weight);
-    const bool lookup = one.kind == QuantizableOp::Kind::lookup;
-    const bool weights_alone = !lookup && how.input_scale == 0;
     ir::Value* scale = parameter(how.scale);
-    if (weights_alone) {
-      ir::Value* wide = b.make("cast", {weight}, {{"dtype", DType::f32}});
-      weight = b.make("mul", {wide, along(b, scale, one.weight_axis, wide)});
-    } else if (!lookup) {
-      input = to_bytes(b, input, how, known);
-    }
+    const bool weights_alone = one.kind != Kind::lookup && how.input_scale == 0;
+    weight = parameter(how.weight);
+    if (weights_alone) weight = to_floats(b, weight, scale, one.weight_axis);
+    else if (one.kind != Kind::lookup) input = to_bytes(b, input, how, known);
     ir::Value* y = b.make(op.name(), operands, op.attributes);
     if (!weights_alone) {
       y = b.make("cast", {y}, {{"dtype", DType::f32}});

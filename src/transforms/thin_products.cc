@@ -23,6 +23,7 @@ class ThinProduct {
 
   ir::Value* run() {
     if (left_->type.rank() != 2 || right_->type.rank() != 2) return nullptr;
+    if (is_integer(left_->type.dtype)) return nullptr;  // a sum of products has another dtype
     const Dim inner = left_->type.shape[transpose_a_ ? 0 : 1];
     if (inner == Dim(1)) return outer_product();
     if (op_.result()->type.shape[1] == Dim(1)) return column();

@@ -109,7 +109,7 @@ class Quantizer {
     }
     if (found_.empty()) {
       fail_usage("quantize: the model \"" + model.name() +
-                 "\" has no products, convolutions or lookups with weights outside of loops");
+                 "\" has no products, convolutions, lookups or loops with weights");
     }
     choose();
     calibrate(calibration);
@@ -127,9 +127,9 @@ class Quantizer {
       to.layers[i].quantized = false;
       to.layers[i].reason = "to keep the score";
     }
-    std::map<std::size_t, QuantizedOperands> ops;
+    std::vector<std::pair<QuantizableOp, QuantizedOperands>> ops;
     for (std::size_t i = 0; i < found_.size(); ++i) {
-      if (to.layers[i].quantized) ops[found_[i].position] = operands(i, to);
+      if (to.layers[i].quantized) ops.emplace_back(found_[i], operands(i, to));
     }
     transforms::quantize_ops(to.program.ir(), ops);
     transforms::prune(to.program.ir(), {.keep_side_effects = false, .drop_parameters = true});
@@ -154,13 +154,21 @@ class Quantizer {
   const ir::Value* weight(std::size_t i) const {
     return op(i).operands[static_cast<std::size_t>(found_[i].weight)];
   }
+  const ir::Parameter& parameter_of(const ir::Value* value) const {
+    return model_.program().ir().parameter_of(value);
+  }
   bool needs_input(std::size_t i) const {
-    return found_[i].kind != Kind::lookup && !options_.weights_only;
+    const bool product = found_[i].kind == Kind::product || found_[i].kind == Kind::convolution;
+    return product && !options_.weights_only;
   }
 
   void choose() {
     for (std::size_t i = 0; i < found_.size(); ++i) {
-      QuantizedLayer layer{.layer = op(i).location.layer, .op = op(i).name()};
+      // The layer of a loop's operand is that of the parameter.
+      const ir::Location& location = found_[i].kind == Kind::loop
+                                         ? parameter_of(weight(i)).location
+                                         : op(i).location;
+      QuantizedLayer layer{.layer = location.layer, .op = op(i).name()};
       layer.weight_elements = product(weight(i)->type.shape).constant();
       const bool kept = std::any_of(options_.keep.begin(), options_.keep.end(), [&](const auto& p) {
         return ir::matches(p, layer.layer);
@@ -222,7 +230,7 @@ class Quantizer {
 
   std::size_t reader_of(const ir::Value* value) const {
     std::size_t i = 0;
-    while (input(i) != value) ++i;
+    while (!needs_input(i) || input(i) != value) ++i;
     return i;
   }
   std::string layer_reading(const ir::Value* value) const {
