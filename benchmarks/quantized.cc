@@ -91,8 +91,7 @@ void measure(const Arguments& arguments) {
   tr::Session session(program, {.threads = arguments.threads});
   tr::save_model(program, session, arguments.directory, {.outputs = program.outputs()});
   tr::Model model = tr::load_model(arguments.directory, {.threads = arguments.threads});
-  tr::QuantizedModel quantized =
-      tr::quantize(model, {{{"x", pictures(arguments.model, 4, 2)}}});
+  tr::QuantizedModel quantized = tr::quantize(model, {{{"x", pictures(arguments.model, 4, 2)}}});
   Predict before = [&](const tr::Feeds& feeds) { return model.predict(feeds).at(0); };
   Predict after = [&](const tr::Feeds& feeds) { return quantized.model.predict(feeds).at(0); };
   if (!arguments.target.empty()) {
@@ -118,9 +117,8 @@ void measure(const Arguments& arguments) {
   }
   std::printf("%s batch %lld, %d threads%s: f32 %.3f ms, i8 %.3f ms, ratio %.3f, error %.3g\n",
               arguments.model.c_str(), static_cast<long long>(arguments.batch), arguments.threads,
-              arguments.target.empty() ? "" : (", " + arguments.target).c_str(),
-              median(slow) * 1e3, median(fast) * 1e3, median(slow) / median(fast),
-              std::sqrt(error / square));
+              arguments.target.empty() ? "" : (", " + arguments.target).c_str(), median(slow) * 1e3,
+              median(fast) * 1e3, median(slow) / median(fast), std::sqrt(error / square));
   if (std::getenv("TRIREME_PROFILE") != nullptr) {
     std::printf("%s\n%s", model.session().profile_table().c_str(),
                 quantized.model.session().profile_table().c_str());

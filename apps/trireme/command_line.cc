@@ -291,8 +291,9 @@ void add_quantize(CLI::App& app) {
   command->add_option("model", arguments->model, "folder of a saved model")->required();
   command->add_option("--calibrate", arguments->calibrate,
                       "data with typical inputs, from which their ranges are found");
-  command->add_option("--examples", arguments->examples,
-                      "examples of the calibration, from all parts of the data (default: 256)")
+  command
+      ->add_option("--examples", arguments->examples,
+                   "examples of the calibration, from all parts of the data (default: 256)")
       ->check(CLI::PositiveNumber);
   command->add_option("--range", arguments->range,
                       "choice of ranges: mse (default), min_max, percentile or entropy");
@@ -303,8 +304,10 @@ void add_quantize(CLI::App& app) {
   command->add_option("--keep", arguments->options.keep,
                       "layer that stays f32, where * stands for any characters");
   command->add_option("--data", arguments->data, "data to measure the model with");
+  command->add_option("--limit", arguments->limit, "examples to measure (default: all)")
+      ->check(CLI::PositiveNumber);
   command->add_option("--metric", arguments->metric,
-                      "what is measured (default: auc, accuracy, mse or loss)");
+                      "what is measured (default: bleu, auc, accuracy, mse or loss)");
   command->add_option("--max-drop", arguments->max_drop,
                       "largest loss, in points (hundredths) of the metric, or percent of an error");
   command->add_option("--batch", arguments->batch, "examples per batch (default: 256)")

@@ -91,7 +91,8 @@ struct QuantizeArguments {
   std::string calibrate;        // data
   std::int64_t examples = 256;  // of the calibration
   std::string data;             // measures before and after; "": nothing is measured
-  std::string metric;           // "": auc, accuracy, mse or loss
+  std::int64_t limit = 0;       // examples to measure; 0: all
+  std::string metric;           // "": bleu, auc, accuracy, mse or loss
   double max_drop = -1;         // points of the metric; below 0: any
   std::string range = "mse";
   std::string output;  // "": MODEL-i8

@@ -18,18 +18,13 @@ namespace tr = trireme;
 using Json = nlohmann::ordered_json;
 using Texts = std::vector<std::string>;
 
-// Opens a corpus of source texts and their target texts.
-tr::data::Corpus open_pairs(const std::string& specification) {
-  return tr::data::open_corpus(specification, {"source", "target"});
-}
-
 Texts part_of(const Texts& all, RowRange rows) {
   return {all.begin() + rows.begin, all.begin() + rows.end};
 }
 
 Texts texts_to_read(const PredictArguments& arguments) {
   if (!arguments.data.empty()) {
-    const Texts all = open_pairs(arguments.data).field("source");
+    const Texts all = open_pairs(arguments.data).source;
     return part_of(all, rows_to_predict(arguments, static_cast<std::int64_t>(all.size())));
   }
   Texts texts;
@@ -40,24 +35,32 @@ Texts texts_to_read(const PredictArguments& arguments) {
 
 }  // namespace
 
-void eval_texts(tr::Model& model, const EvalArguments& arguments) {
-  const tr::data::Corpus pairs = open_pairs(arguments.data);
-  RowRange all{0, pairs.size()};
-  if (arguments.limit > 0) all.end = std::min(all.end, arguments.limit);
+TextPairs open_pairs(const std::string& specification, std::int64_t limit) {
+  const tr::data::Corpus corpus = tr::data::open_corpus(specification, {"source", "target"});
+  RowRange all{0, corpus.size()};
+  if (limit > 0) all.end = std::min(all.end, limit);
+  return {part_of(corpus.field("source"), all), part_of(corpus.field("target"), all)};
+}
+
+double bleu_of(tr::Model& model, const TextPairs& pairs, std::int64_t batch) {
   Texts written;
-  for (auto& result :
-       tr::write_texts(model, part_of(pairs.field("source"), all), arguments.batch)) {
+  for (auto& result : tr::write_texts(model, pairs.source, batch)) {
     written.push_back(std::move(result.text));
   }
-  const double bleu = tr::corpus_bleu(written, part_of(pairs.field("target"), all)).score;
+  return tr::corpus_bleu(written, pairs.target).score;
+}
+
+void eval_texts(tr::Model& model, const EvalArguments& arguments) {
+  const TextPairs pairs = open_pairs(arguments.data, arguments.limit);
+  const double bleu = bleu_of(model, pairs, arguments.batch);
   if (arguments.json) {
     const Json json = {{"model", arguments.model},
                        {"data", arguments.data},
-                       {"examples", written.size()},
+                       {"examples", pairs.source.size()},
                        {"bleu", bleu}};
     std::printf("%s\n", json_text(json, 2).c_str());
   } else {
-    std::printf("bleu: %.2f  (%zu examples)\n", bleu, written.size());
+    std::printf("bleu: %.2f  (%zu examples)\n", bleu, pairs.source.size());
   }
 }
 

@@ -64,6 +64,31 @@ class FashionMnist(unittest.TestCase):
             np.testing.assert_allclose(loaded.predict({"image": self.test["image"]})[0], expected,
                                        rtol=1e-5, atol=1e-5)
 
+    def test_quantizes_a_saved_model(self):
+        model = network()
+        model.fit(self.x, self.y, batch_size=64, progress=False)
+        expected = model.predict(self.test["image"])
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(Path(folder) / "model")
+            loaded = tr.load_model(Path(folder) / "model")
+            small = loaded.quantize([{"image": self.x[:100]}])
+            self.assertTrue(all(layer.quantized for layer in small.layers))
+            self.assertGreater(small.parameter_bytes_before, 3.5 * small.parameter_bytes)
+            small.model.save(Path(folder) / "small")
+            again = tr.load_model(Path(folder) / "small")
+            scores = again.predict({"image": self.test["image"]})[0]
+            agree = (scores.argmax(1) == expected.argmax(1)).mean()
+            self.assertGreater(agree, 0.98)
+            kept = loaded.quantize([{"image": self.x[:100]}], keep=["*"])
+            np.testing.assert_array_equal(kept.model.predict({"image": self.test["image"]})[0],
+                                          loaded.predict({"image": self.test["image"]})[0])
+            with self.assertRaisesRegex(tr.errors.UsageError, "there is no range"):
+                loaded.quantize([{"image": self.x[:100]}], range="middle")
+            with self.assertRaisesRegex(tr.errors.UsageError, "no batches"):
+                loaded.quantize()
+            small.model.compile(Path(folder) / "compiled")
+            self.assertTrue((Path(folder) / "compiled" / "plan.json").exists())
+
     def test_compiles_again_and_keeps_the_parameters(self):
         model = network()
         model.fit(self.x, self.y, batch_size=64, progress=False)

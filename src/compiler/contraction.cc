@@ -159,7 +159,7 @@ class ContractionLowering : public TileLowering {
         body, elements.size(), {depth},
         [&](std::size_t i) {
           return how_.words > 0 ? evaluator_.word_at(x_, sources[i])
-                            : evaluator_.value_at(x_, sources[i]);
+                                : evaluator_.value_at(x_, sources[i]);
         },
         [&] { return evaluator_.value_at(weight_, second); },
         [&](std::size_t i, ExprId total) { store_result(body, elements[i], total); });
@@ -205,8 +205,8 @@ class ContractionLowering : public TileLowering {
   void choose_rows(std::int64_t out_h) {
     const std::int64_t row_bytes =
         padded_width() * size(x_, 3) * static_cast<std::int64_t>(size_of(x_->type.dtype));
-    const Dim weight = product(weight_->type.shape) *
-                       Dim(static_cast<std::int64_t>(size_of(weight_->type.dtype)));
+    const Dim weight =
+        product(weight_->type.shape) * Dim(static_cast<std::int64_t>(size_of(weight_->type.dtype)));
     const bool large = weight.constant() > kLargeWeight;
     rows_ = 0;
     for (std::int64_t rows = 1; rows <= (large ? out_h : std::max<std::int64_t>(4, out_h / 4));

@@ -165,8 +165,7 @@ void TileLowering::fill_integers(Body& body) {
   scratch_ = scratch_buffer(type, Dim(source_rows(rows_) * row + how_.words - 1));
   Stmt line = loop(LoopKind::serial, k_.integer(source_rows(rows_)));
   const ExprId h = k_.add(times(first_row_, how_.stride[0]), plus(var(line), -how_.padding[0]));
-  const ExprId inside =
-      k_.logical_and(k_.le(k_.integer(0), h), k_.lt(h, k_.integer(size(x_, 1))));
+  const ExprId inside = k_.logical_and(k_.le(k_.integer(0), h), k_.lt(h, k_.integer(size(x_, 1))));
   const std::int64_t left = how_.padding[2] * channels, middle = size(x_, 2) * channels;
   const ExprId start = times(var(line), row);
   // Stores x, or the padding, to `extent` elements from `first` on.

@@ -43,14 +43,10 @@ bool is_able(std::string_view target) {
 }  // namespace
 
 const std::vector<Machine>& machines() {
-  static const std::vector<Machine> all{
-      {"x86-64-v3", "x86-64"},
-      {"alderlake", "x86-64"},
-      {"x86-64-v4", "x86-64"},
-      {"cascadelake", "x86-64"},
-      {"sapphirerapids", "x86-64"},
-      {"aarch64", "aarch64"},
-      {"armv8.2-dotprod", "aarch64"}};
+  static const std::vector<Machine> all{{"x86-64-v3", "x86-64"},       {"alderlake", "x86-64"},
+                                        {"x86-64-v4", "x86-64"},       {"cascadelake", "x86-64"},
+                                        {"sapphirerapids", "x86-64"},  {"aarch64", "aarch64"},
+                                        {"armv8.2-dotprod", "aarch64"}};
   return all;
 }
 

@@ -11,14 +11,15 @@ namespace trireme::kernel_ir {
 namespace {
 
 constexpr const char* kOpNames[] = {
-    "constant", "size",  "loop_var", "load",    "accumulator", "accumulator_index",
-    "neg",      "abs",   "sqrt",     "floor",   "ceil",        "round_even",
-    "trunc",    "not",   "popcount", "exp",      "log",     "tanh",        "sigmoid",
-    "erf",      "erfc",  "sin",      "cos",     "tan",         "atan",
-    "log1p",    "expm1", "cast",     "bitcast", "add",         "sub",
-    "mul",      "div",   "rem",      "min",     "max",         "pow",
-    "and",      "or",    "xor",      "shl",     "shr",  "dot4",       "dot2", "eq",
-    "ne",       "lt",    "le",       "select",  "fma"};
+    "constant", "size",  "loop_var", "load",  "accumulator", "accumulator_index",
+    "neg",      "abs",   "sqrt",     "floor", "ceil",        "round_even",
+    "trunc",    "not",   "popcount", "exp",   "log",         "tanh",
+    "sigmoid",  "erf",   "erfc",     "sin",   "cos",         "tan",
+    "atan",     "log1p", "expm1",    "cast",  "bitcast",     "add",
+    "sub",      "mul",   "div",      "rem",   "min",         "max",
+    "pow",      "and",   "or",       "xor",   "shl",         "shr",
+    "dot4",     "dot2",  "eq",       "ne",    "lt",          "le",
+    "select",   "fma"};
 
 constexpr const char* kReduceNames[] = {"sum", "prod", "min", "max", "argmin", "argmax"};
 

@@ -73,7 +73,7 @@ enum class ExprOp : std::uint8_t {
   bit_or,
   bit_xor,  // integers and boolean
   shl,
-  shr,  // integers; shr is logical; the count is taken modulo the width
+  shr,   // integers; shr is logical; the count is taken modulo the width
   dot4,  // i32: the sum of the four products of the bytes of args[0] and args[1]. Those of u32 are
          // unsigned, those of i32 are signed; args[1] is i32
   dot2,  // i32: the sum of the two products of the signed halves of two i32; wraps

@@ -79,17 +79,20 @@ Op direct_matmul() {
   op.contraction = [](const ir::Op&) { return Contraction{}; };
   op.reference = direct_matmul_reference;
   op.gradient = direct_matmul_gradient_rule;
-  op.torch_reference =
-      "torch.matmul(*(t if t.is_floating_point() else t.double() for t in x))";
-  op.samples = {
-      direct_matmul_sample({5, 7}, {7, 3}),        direct_matmul_sample({2, 5, 7}, {2, 7, 3}),
-      direct_matmul_sample({2, 3, 5, 7}, {7, 4}),  direct_matmul_sample({1, 1}, {1, 1}),
-      direct_matmul_sample({0, 7}, {7, 3}),        direct_matmul_sample({4, 0}, {0, 3}),
-      direct_matmul_sample({0, 5, 7}, {7, 3}),     direct_matmul_sample({64, 40}, {40, 33}),
-      direct_matmul_sample({1, 20}, {20, 300}),    direct_matmul_sample({29, 17}, {17, 128}),
-      direct_matmul_sample({3, 25, 9}, {3, 9, 40}),
-      direct_matmul_sample({13, 18}, {18, 33}, DType::u8),
-      direct_matmul_sample({2, 5, 7}, {2, 7, 3}, DType::i8)};
+  op.torch_reference = "torch.matmul(*(t if t.is_floating_point() else t.double() for t in x))";
+  op.samples = {direct_matmul_sample({5, 7}, {7, 3}),
+                direct_matmul_sample({2, 5, 7}, {2, 7, 3}),
+                direct_matmul_sample({2, 3, 5, 7}, {7, 4}),
+                direct_matmul_sample({1, 1}, {1, 1}),
+                direct_matmul_sample({0, 7}, {7, 3}),
+                direct_matmul_sample({4, 0}, {0, 3}),
+                direct_matmul_sample({0, 5, 7}, {7, 3}),
+                direct_matmul_sample({64, 40}, {40, 33}),
+                direct_matmul_sample({1, 20}, {20, 300}),
+                direct_matmul_sample({29, 17}, {17, 128}),
+                direct_matmul_sample({3, 25, 9}, {3, 9, 40}),
+                direct_matmul_sample({13, 18}, {18, 33}, DType::u8),
+                direct_matmul_sample({2, 5, 7}, {2, 7, 3}, DType::i8)};
   return op;
 }
 

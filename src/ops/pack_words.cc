@@ -95,8 +95,8 @@ Op pack_words() {
       "p[..., i, :]) * 256 ** (4 // elements * i) for i in range(elements)).to(torch.int32))("
       "torch.nn.functional.pad(x[0].long(), (0, 0, 0, -x[0].shape[-2] % elements))"
       ".unflatten(-2, (-1, elements)))";
-  op.samples = {pack_words_sample({8, 5}, 4),    pack_words_sample({3, 7, 4}, 4),
-                pack_words_sample({1, 1}, 4),    pack_words_sample({0, 3}, 4),
+  op.samples = {pack_words_sample({8, 5}, 4),     pack_words_sample({3, 7, 4}, 4),
+                pack_words_sample({1, 1}, 4),     pack_words_sample({0, 3}, 4),
                 pack_words_sample({2, 9, 17}, 4), pack_words_sample({6, 5}, 2),
                 pack_words_sample({3, 7, 4}, 2)};
   return op;

@@ -64,8 +64,7 @@ void word_conv2d_reference(const Reference& r) {
 
 Contraction word_conv2d_contraction(const ir::Op& op) {
   const Window window = window_of_words(op.attributes, op.operands[1]->type.shape);
-  Contraction result{.windows = true,
-                     .words = elements_of_word(op.operands[0]->type.dtype)};
+  Contraction result{.windows = true, .words = elements_of_word(op.operands[0]->type.dtype)};
   result.pad_value = get_attribute<std::int64_t>(op.attributes, "pad_value");
   std::copy_n(window.kernel.begin(), 2, result.kernel.begin());
   std::copy_n(window.stride.begin(), 2, result.stride.begin());
@@ -101,7 +100,8 @@ Op word_conv2d() {
       "word_conv2d(x, words; width: int, stride: ints = [1, 1], padding: ints = [0, 0, 0, 0], "
       "dilation: ints = [1, 1], pad_value: int = 0)");
   op.doc =
-      "The convolution of images x [N, H, W, C] with a weight [R, S * C, K] that is packed in words "
+      "The convolution of images x [N, H, W, C] with a weight [R, S * C, K] that is packed in "
+      "words "
       "by pack_words.\n"
       "x is u8 or i8 and words i32 [R, S * C / 4 rounded up, K], or x is i16 and words i32 "
       "[R, S * C / 2 rounded up, K].\n"

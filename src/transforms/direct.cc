@@ -97,8 +97,7 @@ ir::Value* without_offset(ir::Builder& b, ir::Value* y, std::int64_t offset, ir:
   Integers axes;
   for (int i = 0; i + 1 < wide->type.rank(); ++i) axes.push_back(i);
   ir::Value* sums = b.make("sum", {wide}, {{"axes", axes}, {"keep", false}});
-  ir::Value* offsets =
-      b.make("mul", {sums, constant_like(b, sums, static_cast<double>(offset))});
+  ir::Value* offsets = b.make("mul", {sums, constant_like(b, sums, static_cast<double>(offset))});
   ir::Value* rows = b.make("broadcast", {offsets},
                            {{"axes", Integers{y->type.rank() - 1}}, {"shape", y->type.shape}});
   return b.make("sub", {y, rows});
@@ -128,8 +127,7 @@ ir::Value* product_of_bytes(ir::Builder& b, ir::Value* a, ir::Value* weight, Byt
   const ByteOperand operand = in_form(b, a, form);
   ir::Value* x = operand.value;
   const std::int64_t elements = elements_of_word(form);
-  const std::int64_t missing =
-      (elements - weight->type.shape[0].constant() % elements) % elements;
+  const std::int64_t missing = (elements - weight->type.shape[0].constant() % elements) % elements;
   if (missing > 0) {  // the last word of a row must not reach beyond the last row
     Shape low(x->type.shape.size(), 0), high = low;
     high.back() = missing;

@@ -25,9 +25,8 @@ std::optional<QuantizableOp> quantizable(const ir::Op& op) {
   if (op.name() == "conv2d") {
     if (get_attribute<std::int64_t>(op.attributes, "groups") != 1) return std::nullopt;
     const bool first = get_attribute<std::string>(op.attributes, "layout") == "nchw";
-    return QuantizableOp{.kind = QuantizableOp::Kind::convolution,
-                         .weight_axis = 0,
-                         .result_axis = first ? 1 : 3};
+    return QuantizableOp{
+        .kind = QuantizableOp::Kind::convolution, .weight_axis = 0, .result_axis = first ? 1 : 3};
   }
   if (op.name() == "gather" && op.operands[0]->type.rank() == 2) {
     return QuantizableOp{.kind = QuantizableOp::Kind::lookup,
@@ -80,8 +79,7 @@ ir::Value* to_bytes(ir::Builder& b, ir::Value* x, const QuantizedOperands& how, 
 }
 
 ir::Value* along(ir::Builder& b, ir::Value* channels, int axis, const ir::Value* like) {
-  return b.make("broadcast", {channels},
-                {{"axes", Integers{axis}}, {"shape", like->type.shape}});
+  return b.make("broadcast", {channels}, {{"axes", Integers{axis}}, {"shape", like->type.shape}});
 }
 
 // Parameters that a loop reads. Matrices have their output channels last.

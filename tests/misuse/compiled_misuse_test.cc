@@ -261,7 +261,9 @@ TEST_F(CompiledMisuse, WrongFeeds) {
 }
 
 TEST_F(CompiledMisuse, TheCommandSaysWhatIsWrong) {
-  fails("compile model --target vax", 2, "x86-64-v3, alderlake, x86-64-v4, cascadelake, sapphirerapids, aarch64, armv8.2-dotprod, native");
+  fails("compile model --target vax", 2,
+        "x86-64-v3, alderlake, x86-64-v4, cascadelake, sapphirerapids, aarch64, armv8.2-dotprod, "
+        "native");
   fails("compile nowhere", 4, "nowhere");
   const Outcome outcome = run_here(kTrireme + " compile model");
   EXPECT_EQ(outcome.code, 0) << outcome.output;

@@ -157,8 +157,7 @@ Value* emit_dot4(IrBuilder& b, const Instructions& target, Value* accumulator, V
   auto* how = target.dot4_neon ? by_neon : native != 0 ? by_vnni : by_pairs;
   return in_parts(
       b, native != 0 ? native : static_cast<unsigned>(target.pair_sum_bytes) / 4, accumulator,
-      words, signed_words,
-      [&](Value* sum, Value* x, Value* y, bool single) {
+      words, signed_words, [&](Value* sum, Value* x, Value* y, bool single) {
         return single ? by_bytes(b, sum, x, y, is_unsigned) : how(b, sum, x, y, is_unsigned);
       });
 }

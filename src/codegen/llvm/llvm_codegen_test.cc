@@ -161,7 +161,9 @@ TEST(LlvmCodegen, ProductsOfBytesAreExact) {
         const auto extremes = [&](Memory& memory) {
           constexpr std::uint8_t kBytes[] = {0, 255, 128, 127, 1, 129, 255, 128};
           for (const std::size_t buffer : {std::size_t{0}, std::size_t{1}, std::size_t{4}}) {
-            const std::int64_t bytes = 4 * (buffer == 0 ? m * depth : buffer == 1 ? depth * n : m * n);
+            const std::int64_t bytes = 4 * (buffer == 0   ? m * depth
+                                            : buffer == 1 ? depth * n
+                                                          : m * n);
             for (std::int64_t i = 0; i < bytes; ++i) {
               memory.as<std::uint8_t>(buffer)[i] = kBytes[(i * i + i / 7) % 8];
             }
@@ -169,8 +171,7 @@ TEST(LlvmCodegen, ProductsOfBytesAreExact) {
         };
         EXPECT_EQ(comparison.run({m, n, depth},
                                  {elements * m * depth, depth * n, m * n, m * n, elements * m * n},
-                                 m, 31,
-                                 extremes),
+                                 m, 31, extremes),
                   "")
             << name_of(type) << ", " << n << " columns, " << lanes << " lanes";
       }

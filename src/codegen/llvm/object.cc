@@ -75,7 +75,9 @@ Instructions instructions_of(const llvm::TargetMachine& machine, const Target& t
   return {.f16 = has("+f16c"),
           .dot4_256 = has("+avxvnni") || (has("+avx512vnni") && has("+avx512vl")),
           .dot4_512 = wide && has("+avx512vnni"),
-          .pair_sum_bytes = wide && has("+avx512bw") ? 64 : has("+avx2") ? 32 : 16};
+          .pair_sum_bytes = wide && has("+avx512bw") ? 64
+                            : has("+avx2")           ? 32
+                                                     : 16};
 }
 
 // Explicit vectors need little: accumulators into registers, common addresses, invariants out.
@@ -182,8 +184,8 @@ Target host_target() {
   for (const std::string& name : names) {
     target.features += (target.features.empty() ? "" : ",") + name;
   }
-  const bool vnni = features.lookup("avxvnni") ||
-                    (features.lookup("avx512vnni") && features.lookup("avx512vl"));
+  const bool vnni =
+      features.lookup("avxvnni") || (features.lookup("avx512vnni") && features.lookup("avx512vl"));
   target.products = features.lookup("dotprod") ? Target::Products::signed_bytes
                     : vnni                     ? Target::Products::unsigned_bytes
                                                : Target::Products::pairs;

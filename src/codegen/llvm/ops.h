@@ -29,11 +29,11 @@ llvm::Value* emit_op(IrBuilder& b, const kernel_ir::Expr& e, DType argument,
 
 // What a target has instructions for, besides what every target has.
 struct Instructions {
-  bool f16 = false;          // conversion of f16
-  bool dot4_256 = false;     // x86: vpdpbusd of up to 256 bits
-  bool dot4_512 = false;     // and of 512
-  int pair_sum_bytes = 0;    // x86: the largest vector of vpmaddwd
-  bool dot4_neon = false;    // sdot
+  bool f16 = false;        // conversion of f16
+  bool dot4_256 = false;   // x86: vpdpbusd of up to 256 bits
+  bool dot4_512 = false;   // and of 512
+  int pair_sum_bytes = 0;  // x86: the largest vector of vpmaddwd
+  bool dot4_neon = false;  // sdot
 };
 
 // Returns accumulator + dot4 of `words` and `signed_words`, scalars or vectors of i32.

@@ -329,15 +329,14 @@ Kernel byte_product(DType a, int lanes) {
       dot(b.load_word(0, b.mul(word, elements)), b.load(1, b.add(b.mul(step, n), column)));
   const ExprId place = b.add(b.mul(row, n), column);
   const ExprId own = b.load_word(4, b.mul(place, elements));
-  k.root = make_loop(
-      LoopKind::parallel, 0, m,
-      {make_loop(LoopKind::vector, 1, n,
-                 {make_declare(0, ReduceOp::sum, i32),
-                  make_loop(LoopKind::serial, 2, depth,
-                            {make_accumulate(0, ReduceOp::sum, i32, product)}),
-                  make_store(2, place, b.accumulator(0, i32)),
-                  make_store(3, place, dot(own, b.load(1, column)))},
-                 lanes)});
+  k.root = make_loop(LoopKind::parallel, 0, m,
+                     {make_loop(LoopKind::vector, 1, n,
+                                {make_declare(0, ReduceOp::sum, i32),
+                                 make_loop(LoopKind::serial, 2, depth,
+                                           {make_accumulate(0, ReduceOp::sum, i32, product)}),
+                                 make_store(2, place, b.accumulator(0, i32)),
+                                 make_store(3, place, dot(own, b.load(1, column)))},
+                                lanes)});
   return k;
 }
 

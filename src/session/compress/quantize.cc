@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "ir/program.h"
-#include "session/compress/histogram.h"
+#include "session/compress/magnitude_histogram.h"
 #include "transforms/prune.h"
 #include "transforms/quantize.h"
 
@@ -28,7 +28,7 @@ constexpr int kUnsignedLevels = 255, kSignedLevels = 127;
 
 // What the calibration finds out about one value.
 struct Observed {
-  Histogram histogram;
+  MagnitudeHistogram histogram;
   std::vector<double> channel_sums;  // along the axis of input channels
   std::int64_t per_channel = 0;      // values that were added to each sum
 };
@@ -165,14 +165,12 @@ class Quantizer {
   void choose() {
     for (std::size_t i = 0; i < found_.size(); ++i) {
       // The layer of a loop's operand is that of the parameter.
-      const ir::Location& location = found_[i].kind == Kind::loop
-                                         ? parameter_of(weight(i)).location
-                                         : op(i).location;
+      const ir::Location& location =
+          found_[i].kind == Kind::loop ? parameter_of(weight(i)).location : op(i).location;
       QuantizedLayer layer{.layer = location.layer, .op = op(i).name()};
       layer.weight_elements = product(weight(i)->type.shape).constant();
-      const bool kept = std::any_of(options_.keep.begin(), options_.keep.end(), [&](const auto& p) {
-        return ir::matches(p, layer.layer);
-      });
+      const bool kept = std::any_of(options_.keep.begin(), options_.keep.end(),
+                                    [&](const auto& p) { return ir::matches(p, layer.layer); });
       if (kept) layer.reason = "kept by request";
       else if (layer.weight_elements == 0) layer.reason = "its weight is empty";
       layer.quantized = layer.reason.empty();
@@ -285,7 +283,7 @@ class Quantizer {
     return how;
   }
 
-  void choose_input(const Histogram& histogram, QuantizedOperands& how,
+  void choose_input(const MagnitudeHistogram& histogram, QuantizedOperands& how,
                     QuantizedLayer& layer) const {
     how.is_unsigned = !histogram.has_negative();
     const int levels = how.is_unsigned ? kUnsignedLevels : kSignedLevels;
@@ -361,8 +359,8 @@ QuantizedModel quantize(Model& model, const std::vector<Feeds>& calibration,
   return Quantizer(model, calibration, options).build([](std::size_t) { return false; });
 }
 
-QuantizedModel quantize_within(Model& model, const std::vector<Feeds>& calibration,
-                               double max_drop, const std::function<double(Model&)>& score,
+QuantizedModel quantize_within(Model& model, const std::vector<Feeds>& calibration, double max_drop,
+                               const std::function<double(Model&)>& score,
                                const QuantizeOptions& options) {
   if (!(max_drop >= 0)) fail_usage("quantize: the largest drop must not be negative");
   const Quantizer quantizer(model, calibration, options);
@@ -385,7 +383,8 @@ QuantizedModel quantize_within(Model& model, const std::vector<Feeds>& calibrati
     best = quantizer.build([&](std::size_t k) { return kept.contains(k); });
     if (drop(best) <= max_drop) return best;
   }
-  fail_usage(fmt::format("quantize: no layer can become bytes with a drop of at most {}", max_drop));
+  fail_usage(
+      fmt::format("quantize: no layer can become bytes with a drop of at most {}", max_drop));
 }
 
 QuantizeOptions::Range parse_range(const std::string& name) {

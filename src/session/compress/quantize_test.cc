@@ -23,7 +23,7 @@ Program network() {
       nn::relu(nn::batch_norm(nn::conv2d(image, {.channels = 8, .kernel = 3, .padding = 1})));
   const Value second = nn::relu(nn::conv2d(first, {.channels = 8, .kernel = 3, .padding = 1}));
   const Value pooled = mean(first + second, {.axes = {2, 3}});
-  const Value joined = concat({pooled, nn::embedding(word, {.rows = 11, .units = 5})}, {.axis = 1});
+  const Value joined = concat({pooled, nn::embedding(word, {.num_embeddings = 11, .dim = 5})}, {.axis = 1});
   const Value hidden = tanh(nn::linear(joined, {.units = 33}));
   program.set_outputs({nn::linear(hidden, {.units = 4})});
   return program;
@@ -138,8 +138,7 @@ TEST_F(Quantize, RefusesBadCalibrations) {
   refused({damaged}, "infinity as an input of layer \"conv2d_0\"");
   refused({{{"word", Tensor(i64, {4})}}}, "image");
   refused(calibration_, "percentile", {.percentile = 0});
-  refused(calibration_, "percentile",
-          {.percentile = std::numeric_limits<double>::quiet_NaN()});
+  refused(calibration_, "percentile", {.percentile = std::numeric_limits<double>::quiet_NaN()});
 }
 
 // A constant input has no range: its bytes are 0 or one level.

@@ -1,4 +1,4 @@
-#include "session/compress/histogram.h"
+#include "session/compress/magnitude_histogram.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ constexpr std::size_t kBins = 4096;
 
 // The range doubles when a value is beyond it; two bins become one. So the result does not depend on
 // how the values are cut into batches.
-void Histogram::add(std::span<const float> values) {
+void MagnitudeHistogram::add(std::span<const float> values) {
   double largest = largest_;
   for (const float value : values) {
     largest = std::max(largest, static_cast<double>(std::fabs(value)));
@@ -38,7 +38,7 @@ void Histogram::add(std::span<const float> values) {
   }
 }
 
-double Histogram::limit(const QuantizeOptions& options, int levels) const {
+double MagnitudeHistogram::limit(const QuantizeOptions& options, int levels) const {
   if (largest_ == 0) return 0;
   double limit = largest_;
   switch (options.range) {
@@ -50,7 +50,7 @@ double Histogram::limit(const QuantizeOptions& options, int levels) const {
   return std::min(limit, largest_);
 }
 
-double Histogram::percentile(double percent) const {
+double MagnitudeHistogram::percentile(double percent) const {
   const double wanted = static_cast<double>(count_) * percent / 100;
   double below = 0;
   for (std::size_t i = 0; i < kBins; ++i) {
@@ -61,7 +61,7 @@ double Histogram::percentile(double percent) const {
 }
 
 // The error of values between levels is uniform: step^2 / 12. Clipped values lose their excess.
-double Histogram::least_squares(int levels) const {
+double MagnitudeHistogram::least_squares(int levels) const {
   double best = largest_, least = std::numeric_limits<double>::infinity();
   constexpr int kTries = 100;
   for (int i = 1; i <= kTries; ++i) {
@@ -86,10 +86,10 @@ double Histogram::least_squares(int levels) const {
 // For every limit: the counts up to it, with the clipped ones added to the last bin, against the
 // same counts spread evenly over the bins of each level. Zeros are exact, so the first bin does not
 // take part.
-double Histogram::least_divergence(int levels) const {
+double MagnitudeHistogram::least_divergence(int levels) const {
   double best = largest_, least = std::numeric_limits<double>::infinity();
-  const auto last = static_cast<std::size_t>(
-      std::min(static_cast<double>(kBins), std::ceil(largest_ / width())));
+  const auto last =
+      static_cast<std::size_t>(std::min(static_cast<double>(kBins), std::ceil(largest_ / width())));
   const auto first_try = static_cast<std::size_t>(levels);
   for (std::size_t n = std::min(first_try, last); n <= last; n += 8) {
     std::vector<double> p(bins_.begin(), bins_.begin() + static_cast<std::ptrdiff_t>(n));
@@ -99,7 +99,8 @@ double Histogram::least_divergence(int levels) const {
     const double per_level = static_cast<double>(n) / levels;
     for (int level = 0; level < levels; ++level) {
       const auto begin = static_cast<std::size_t>(level * per_level);
-      const auto end = std::min(n, std::max(begin + 1, static_cast<std::size_t>((level + 1) * per_level)));
+      const auto end =
+          std::min(n, std::max(begin + 1, static_cast<std::size_t>((level + 1) * per_level)));
       double sum = 0, used = 0;
       for (std::size_t i = begin; i < end; ++i) {
         sum += q[i];

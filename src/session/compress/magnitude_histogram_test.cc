@@ -1,7 +1,8 @@
-#include "session/compress/histogram.h"
+#include "session/compress/magnitude_histogram.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -31,30 +32,30 @@ double squared_error(const std::vector<float>& numbers, double limit, int levels
   return error;
 }
 
-TEST(Histogram, LimitsOfEdges) {
+TEST(MagnitudeHistogram, LimitsOfEdges) {
   for (const Range range : {Range::min_max, Range::percentile, Range::entropy, Range::mse}) {
-    Histogram empty;
+    MagnitudeHistogram empty;
     EXPECT_EQ(empty.limit({.range = range}, 127), 0);
-    Histogram zeros;
+    MagnitudeHistogram zeros;
     zeros.add(std::vector<float>{0.0f, -0.0f});
     EXPECT_EQ(zeros.limit({.range = range}, 127), 0);
     EXPECT_FALSE(zeros.has_negative());
-    Histogram one;
+    MagnitudeHistogram one;
     one.add(std::vector<float>{-3.0f});
     EXPECT_TRUE(one.has_negative());
     EXPECT_NEAR(one.limit({.range = range}, 127), 3, 0.05);
-    Histogram huge;
+    MagnitudeHistogram huge;
     huge.add(std::vector<float>{std::numeric_limits<float>::max(), 1.0f});
     EXPECT_TRUE(std::isfinite(huge.limit({.range = range}, 127)));
-    Histogram tiny;
+    MagnitudeHistogram tiny;
     tiny.add(std::vector<float>{std::numeric_limits<float>::denorm_min()});
     EXPECT_LE(tiny.limit({.range = range}, 127), tiny.largest());
   }
 }
 
-TEST(Histogram, DoesNotDependOnBatches) {
+TEST(MagnitudeHistogram, DoesNotDependOnBatches) {
   const std::vector<float> numbers = normal_numbers(1000, 3);
-  Histogram whole, parts;
+  MagnitudeHistogram whole, parts;
   whole.add(numbers);
   for (std::size_t i = 0; i < numbers.size(); i += 50) {
     parts.add(std::span(numbers).subspan(i, 50));
@@ -64,10 +65,10 @@ TEST(Histogram, DoesNotDependOnBatches) {
   }
 }
 
-TEST(Histogram, PercentileOfKnownNumbers) {
+TEST(MagnitudeHistogram, PercentileOfKnownNumbers) {
   std::vector<float> numbers;
   for (int i = 1; i <= 1000; ++i) numbers.push_back(static_cast<float>(i));
-  Histogram histogram;
+  MagnitudeHistogram histogram;
   histogram.add(numbers);
   EXPECT_NEAR(histogram.limit({.range = Range::percentile, .percentile = 90}, 255), 900, 1);
   EXPECT_EQ(histogram.limit({.range = Range::percentile, .percentile = 100}, 255), 1000);
@@ -75,9 +76,9 @@ TEST(Histogram, PercentileOfKnownNumbers) {
 }
 
 // With few levels a normal distribution is clipped. The best limit is found by trying all.
-TEST(Histogram, LeastSquaredErrorIsNearTheBest) {
+TEST(MagnitudeHistogram, LeastSquaredErrorIsNearTheBest) {
   const std::vector<float> numbers = normal_numbers(20000, 5);
-  Histogram histogram;
+  MagnitudeHistogram histogram;
   histogram.add(numbers);
   for (const int levels : {7, 127}) {
     double best = std::numeric_limits<double>::infinity();
@@ -91,10 +92,10 @@ TEST(Histogram, LeastSquaredErrorIsNearTheBest) {
 }
 
 // One value far away from all others is clipped.
-TEST(Histogram, EntropyIgnoresAnOutlier) {
+TEST(MagnitudeHistogram, EntropyIgnoresAnOutlier) {
   std::vector<float> numbers = normal_numbers(100000, 7);
   numbers.push_back(100);
-  Histogram histogram;
+  MagnitudeHistogram histogram;
   histogram.add(numbers);
   const double limit = histogram.limit({.range = Range::entropy}, 127);
   EXPECT_GT(limit, 1);

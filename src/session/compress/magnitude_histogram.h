@@ -10,7 +10,7 @@
 
 namespace trireme {
 
-class Histogram {
+class MagnitudeHistogram {
  public:
   // Adds finite values.
   void add(std::span<const float> values);
