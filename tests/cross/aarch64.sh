@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # aarch64.sh SOURCE_DIR BUILD_DIR: a LeNet compiled for x86-64 and for aarch64 gives the same
-# scores, there under qemu, up to BOUND; the inference library and the example in C are cross built.
+# scores, there under qemu, up to BOUND; in bytes (trireme quantize) up to BYTES_BOUND, with and
+# without dot products of bytes. The inference library and the example in C are cross built.
 set -euo pipefail
 source=$1 build=$2
-BOUND=1e-5  # of scores from 0 to 1: sums are added in another order
+BOUND=1e-5        # of scores from 0 to 1: sums are added in another order
+BYTES_BOUND=3e-7  # sums of bytes are exact; only those of softmax are added in another order
 for tool in aarch64-linux-gnu-g++ qemu-aarch64; do
   if ! command -v "$tool" >/dev/null; then
     echo "skipped: there is no $tool; run tools/install-deps.sh --test"
@@ -34,16 +36,33 @@ for threads in 1 2; do
     "$work/aarch64" "${pictures[@]}" >"$work/aarch64-$threads.txt"
 done
 cmp "$work/aarch64-1.txt" "$work/aarch64-2.txt"
-/usr/bin/python3 - "$work/here.txt" "$work/aarch64-1.txt" "$BOUND" <<'PY'
+
+"$trireme" quantize "$work/lenet" --calibrate fashion_mnist/train --examples 64 -o "$work/lenet-i8" >/dev/null
+for target in "$here" aarch64 armv8.2-dotprod; do
+  "$trireme" compile "$work/lenet-i8" --target "$target" -o "$work/i8-$target" >/dev/null
+done
+"$build/bin/c_predict" --scores "$work/i8-$here" "${pictures[@]}" >"$work/i8-here.txt"
+for target in aarch64 armv8.2-dotprod; do
+  qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu "$arm/bin/c_predict" --scores \
+    "$work/i8-$target" "${pictures[@]}" >"$work/i8-$target.txt"
+done
+
+compare() {  # compare WHAT HERE THERE BOUND
+  /usr/bin/python3 - "$@" <<'PY'
 import sys
 
 def scores(path):
     return [[float(word) for word in line.split()[1:]] for line in open(path)]
 
-here, there, bound = scores(sys.argv[1]), scores(sys.argv[2]), float(sys.argv[3])
+what, here, there, bound = sys.argv[1], scores(sys.argv[2]), scores(sys.argv[3]), float(sys.argv[4])
 assert len(here) == len(there) == 16 and all(len(row) == 10 for row in here + there)
 assert all(abs(sum(row) - 1) < 1e-5 for row in here)
 apart = max(abs(a - b) for x, y in zip(here, there) for a, b in zip(x, y))
-print(f"aarch64 and x86-64 differ by: {apart:.3g} (at most {bound:g} is allowed)")
+print(f"{what} and x86-64 differ by: {apart:.3g} (at most {bound:g} is allowed)")
 sys.exit(apart > bound)
 PY
+}
+compare aarch64 "$work/here.txt" "$work/aarch64-1.txt" "$BOUND"
+for target in aarch64 armv8.2-dotprod; do
+  compare "bytes on $target" "$work/i8-here.txt" "$work/i8-$target.txt" "$BYTES_BOUND"
+done
