@@ -144,8 +144,8 @@ Op matmul() {
   op.doc =
       "The matrix product over the last two axes.\n"
       "The product of [..., m, k] and [..., k, n] is [..., m, n].\n"
-      "a and b have the same leading axes; or b is one matrix for all matrices of a.\n"
-      "a, b and the result are f32 or f64; or a is u8 or i8, b is i8, and the result is i32, whose "
+      "Both operands have the same leading axes; or b is one matrix for all matrices of a.\n"
+      "They and the result are f32 or f64. Or a is u8 or i8, b is i8, and the result is i32, whose "
       "sums wrap.\n"
       "A transposed operand has the shape [..., k, m] or [..., n, k].";
   op.traits = bits(Trait::library);

@@ -79,9 +79,10 @@ double part_of_word(double word, std::int64_t elements, std::int64_t number) {
 Op pack_words() {
   Op op("pack_words(w; elements: int = 4)");
   op.doc =
-      "Joins elements of i8 along the second to last axis of w to a word, the first one lowest: "
-      "four of 8 bits, or two that are extended to 16 bits.\n"
-      "w is i8 [..., d, n] and the result i32 [..., d / elements rounded up, n].\n"
+      "Joins elements along the second to last axis of w to words, the first one lowest.\n"
+      "A word has four elements of 8 bits, or two that are extended to 16 bits.\n"
+      "The weight w is i8 [..., d, n].\n"
+      "The result is i32 [..., d / elements rounded up, n].\n"
       "Elements that are missing in the last word are 0.\n"
       "Kernels read weights of bytes in this form.";
   op.traits = bits(Trait::internal);

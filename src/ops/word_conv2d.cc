@@ -103,10 +103,11 @@ Op word_conv2d() {
       "The convolution of images x [N, H, W, C] with a weight [R, S * C, K] that is packed in "
       "words "
       "by pack_words.\n"
-      "x is u8 or i8 and words i32 [R, S * C / 4 rounded up, K], or x is i16 and words i32 "
-      "[R, S * C / 2 rounded up, K].\n"
+      "If x is u8 or i8, words is i32 [R, S * C / 4 rounded up, K].\n"
+      "If x is i16, words is i32 [R, S * C / 2 rounded up, K].\n"
       "`width` is S. Elements of the last word after those of the weight are 0.\n"
-      " Elements around the image are `pad_value`. dilation[1] must be 1.\n"
+      " Elements around the image are `pad_value`.\n"
+      "The second number of `dilation` must be 1.\n"
       "The result is i32 [N, P, Q, K], whose sums wrap.\n"
       "It always becomes a generated kernel, fused with the elementwise ops that follow it.";
   op.traits = Trait::contraction | Trait::internal;

@@ -49,7 +49,7 @@ Op word_matmul() {
   Op op("word_matmul(a, words)");
   op.doc =
       "The product of a [..., m, k] by a matrix that is packed in words by pack_words.\n"
-      "a is u8 or i8 and words i32 [k / 4, n], or a is i16 and words i32 [k / 2, n].\n"
+      "If a is u8 or i8, words is i32 [k / 4, n]. If a is i16, words is i32 [k / 2, n].\n"
       "The result is i32 [..., m, n], whose sums wrap.\n"
       "It always becomes a generated kernel, fused with the elementwise ops that follow it.";
   op.traits = Trait::contraction | Trait::internal;

@@ -1,6 +1,7 @@
 // Names these ops: add, bitcast, bitwise_xor, broadcast, cast, concat, conv2d,
 // conv2d_input_gradient, direct_conv2d, direct_matmul, flip, matmul, mul, pack_words,
-// packed_matmul, pad, reshape, slice, sub, sum, transpose, winograd_conv2d, word_conv2d, word_matmul
+// packed_matmul, pad, reshape, slice, sub, sum, transpose, winograd_conv2d, word_conv2d,
+// word_matmul
 
 #include "transforms/direct.h"
 

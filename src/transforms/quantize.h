@@ -8,8 +8,8 @@
 
 namespace trireme::transforms {
 
-// An op of the main block whose weight, its operand `weight`, depends on parameters alone, and which
-// can compute with a weight of i8; or the operand of a loop, which is a parameter that can be
+// An op of the main block whose weight, its operand `weight`, depends on parameters alone, and
+// which can compute with a weight of i8; or the operand of a loop, which is a parameter that can be
 // stored as i8.
 struct QuantizableOp {
   enum class Kind : std::uint8_t { product, convolution, lookup, loop };
@@ -24,8 +24,8 @@ std::vector<QuantizableOp> find_quantizable(const ir::Program& program);
 
 // How one op computes with bytes. Names are those of parameters of the Program.
 struct QuantizedOperands {
-  // Of the input: bytes are x / input_scale, rounded, and u8 if is_unsigned, else i8. 0 for lookups,
-  // loops, and weights alone: the input stays as it is.
+  // Of the input: bytes are x / input_scale, rounded, and u8 if is_unsigned, else i8. 0 for
+  // lookups, loops, and weights alone: the input stays as it is.
   float input_scale = 0;
   bool is_unsigned = false;
   std::string weight;  // i8, in the shape of the weight

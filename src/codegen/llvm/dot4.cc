@@ -1,5 +1,5 @@
-// Sums of products of bytes and of halves of words. All ways below give the same numbers: no sum saturates, because
-// bytes are widened to 16 bits before a target without dot products of bytes multiplies them.
+// Sums of products of bytes and of halves of words. All ways below give the same numbers. No sum
+// saturates, because a target without dot products of bytes widens them to 16 bits first.
 
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
@@ -75,8 +75,8 @@ Value* by_pairs(IrBuilder& b, Value* sum, Value* words, Value* signed_words, boo
   return sum;
 }
 
-// vpdpbusd multiplies unsigned by signed bytes: a signed byte is 128 less than the unsigned one with
-// its highest bit changed.
+// vpdpbusd multiplies unsigned by signed bytes. A signed byte is 128 less than the unsigned one
+// with its highest bit changed.
 Value* by_vnni(IrBuilder& b, Value* sum, Value* words, Value* signed_words, bool is_unsigned) {
   const unsigned lanes = llvm::cast<llvm::FixedVectorType>(sum->getType())->getNumElements();
   const ID id = lanes == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
@@ -132,8 +132,8 @@ Value* joined(IrBuilder& b, std::vector<Value*> parts) {
   return parts[0];
 }
 
-// Calls part(sum, x, y, false) with vectors of at most `native` lanes, or part(sum, x, y, true) with
-// scalars and short vectors.
+// Calls part(sum, x, y, false) with vectors of at most `native` lanes, or part(sum, x, y, true)
+// with scalars and short vectors.
 template <class Part>
 Value* in_parts(IrBuilder& b, unsigned native, Value* sum, Value* x, Value* y, Part part) {
   const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(sum->getType());

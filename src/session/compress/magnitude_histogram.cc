@@ -11,8 +11,8 @@ constexpr std::size_t kBins = 4096;
 
 }  // namespace
 
-// The range doubles when a value is beyond it; two bins become one. So the result does not depend on
-// how the values are cut into batches.
+// The range doubles when a value is beyond it; two bins become one. So the result does not depend
+// on how the values are cut into batches.
 void MagnitudeHistogram::add(std::span<const float> values) {
   double largest = largest_;
   for (const float value : values) {

@@ -23,7 +23,8 @@ Program network() {
       nn::relu(nn::batch_norm(nn::conv2d(image, {.channels = 8, .kernel = 3, .padding = 1})));
   const Value second = nn::relu(nn::conv2d(first, {.channels = 8, .kernel = 3, .padding = 1}));
   const Value pooled = mean(first + second, {.axes = {2, 3}});
-  const Value joined = concat({pooled, nn::embedding(word, {.num_embeddings = 11, .dim = 5})}, {.axis = 1});
+  const Value joined =
+      concat({pooled, nn::embedding(word, {.num_embeddings = 11, .dim = 5})}, {.axis = 1});
   const Value hidden = tanh(nn::linear(joined, {.units = 33}));
   program.set_outputs({nn::linear(hidden, {.units = 4})});
   return program;
