@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "../command.h"
@@ -106,6 +107,37 @@ TEST_F(Eval, OfModelsThatDoNotSay) {
   const std::string output = succeeds(kTrireme + " eval model --data rows.trec");
   EXPECT_THAT(output, HasSubstr("mse: "));
   EXPECT_THAT(output, ::testing::Not(HasSubstr("rmse: ")));
+}
+
+TEST_F(Eval, OfAQuantizedModel) {
+  write_rows(f32, [](double a, double b, double) { return a + b > 0.2; });
+  write(path("job.toml"),
+        "[data]\ntrain = \"rows.trec\"\nbatch = 10\n[model]\nlayers = [{ linear = { units = 16, "
+        "activation = \"tanh\" } }, { linear = { units = 1 } }]\n[train]\nepochs = 8\nloss = "
+        "\"binary_cross_entropy\"\nmetrics = [\"auc\"]\n");
+  succeeds(kTrireme + " train job.toml -o model");
+  const auto json = nlohmann::json::parse(
+      succeeds(kTrireme + " quantize model --calibrate rows.trec --data rows.trec --max-drop 2 "
+                          "-o small --json"));
+  EXPECT_EQ(json.at("metric"), "auc");
+  EXPECT_EQ(json.at("layers").size(), 2u);
+  const auto measured =
+      nlohmann::json::parse(succeeds(kTrireme + " eval small --data rows.trec --json"));
+  EXPECT_NEAR(measured.at("auc").get<double>(), json.at("after").get<double>(), 1e-9);
+  EXPECT_GT(json.at("after").get<double>(), json.at("before").get<double>() - 0.02);
+  EXPECT_LT(json.at("parameter_bytes"), json.at("parameter_bytes_before"));
+
+  const auto fails = [&](const std::string& arguments, int code, const std::string& part) {
+    const Outcome outcome = run_here(kTrireme + " quantize model -o other " + arguments);
+    EXPECT_EQ(outcome.code, code) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(part));
+    EXPECT_FALSE(std::filesystem::exists(path("other")));
+  };
+  fails("", 2, "--calibrate DATA is missing");
+  fails("--calibrate rows.trec --range middle", 2, "min_max, percentile, entropy, mse");
+  fails("--calibrate rows.trec --max-drop 1", 2, "--max-drop needs --data");
+  fails("--calibrate rows.trec --data rows.trec --metric beauty", 2, "beauty");
+  fails("--calibrate nowhere.trec", 4, "nowhere.trec");
 }
 
 }  // namespace
