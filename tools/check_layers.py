@@ -46,7 +46,8 @@ FLOORS = [
 ]
 
 # Folders of a room, lowest first: a folder includes itself and lower ones.
-FOLDER_ORDER = {"session": ["run", "immediate", "metrics", "model", "train", "job"]}
+FOLDER_ORDER = {"session": ["run", "immediate", "metrics", "model", "train", "compression",
+                            "job"]}
 
 # Rooms that are no part of the library: most of what they can is in no public header, so their
 # measuring programs include them.
@@ -57,13 +58,13 @@ PUBLIC_HEADERS = {
     "attribute": "base", "crash": "base", "augment": "data", "box_metrics": "data", "deprecated": "base", "dtype": "base", "error": "base", "export": "base", "host": "base", "ragged": "base", "shape": "base", "source_location": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
     "gradients": "transforms",
-    "attention": "nn", "convolution": "nn", "fft": "nn", "functions": "nn", "indexing": "nn", "linalg": "nn", "numeric": "nn", "shorthand": "nn", "loss": "nn", "models": "nn", "nn": "nn",
+    "attention": "nn", "compression": "nn", "convolution": "nn", "fft": "nn", "functions": "nn", "indexing": "nn", "linalg": "nn", "numeric": "nn", "shorthand": "nn", "loss": "nn", "models": "nn", "nn": "nn",
     "optimizer": "nn", "rnn": "nn", "sequence": "nn", "control": "nn", "recurrent": "nn",
     "structured": "nn", "decoding": "nn",
     "c": "inference", "data": "data", "image": "data", "known_data": "data", "readers": "data", "sequence_metrics": "data", "text": "data",
     "text_data": "data",
     "inference": "inference",
-    "array": "session", "callback": "session", "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "lbfgs": "session", "metrics": "session", "precision": "session", "saved_model": "session", "session": "session", "state": "session",
+    "array": "session", "callback": "session", "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "lbfgs": "session", "metrics": "session", "packing": "session", "precision": "session", "pruning": "session", "saved_model": "session", "session": "session", "state": "session",
     "tensorboard": "session", "trainer": "session", "trireme": "session",
     "distributed": "distributed", "exported_table": "distributed",
     "onnx": "onnx",
