@@ -51,7 +51,7 @@ def pyramid(hashes, seed, data):
                             combine="concat", seed=seed)
     x = tr.nn.dropout(x, rate=0.3)
     model = tr.Model(words, tr.nn.linear(x, 1))
-    model.compile(tr.optim.Adam(lr=3e-3), "binary_cross_entropy", metrics=["accuracy"], seed=seed)
+    model.compile(tr.optim.Adam(lr=3e-3), "binary_cross_entropy", seed=seed)
     part = [x for x, is_test in zip(ids, test) if not is_test]
     model.fit(part, labels[~test], batch_size=64, epochs=8)
     scores = np.asarray(model.predict([x for x, is_test in zip(ids, test) if is_test]))

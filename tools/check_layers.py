@@ -64,7 +64,7 @@ PUBLIC_HEADERS = {
     "c": "inference", "data": "data", "image": "data", "known_data": "data", "readers": "data", "sequence_metrics": "data", "text": "data",
     "text_data": "data",
     "inference": "inference",
-    "array": "session", "callback": "session", "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "lbfgs": "session", "metrics": "session", "packing": "session", "precision": "session", "pruning": "session", "saved_model": "session", "session": "session", "state": "session",
+    "array": "session", "callback": "session", "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "lbfgs": "session", "metrics": "session", "packing": "session", "precision": "session", "pruning": "session", "saved_model": "session", "session": "session", "state": "session", "teacher": "session",
     "tensorboard": "session", "trainer": "session", "trireme": "session",
     "distributed": "distributed", "exported_table": "distributed",
     "onnx": "onnx",

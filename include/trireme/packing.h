@@ -44,12 +44,11 @@ struct PackedModel {
 // divided by its largest absolute value. If the results have at most 2^max_bits different values,
 // the weight becomes three parameters: "NAME.packed" u32 [units, words] with a code of each
 // element, "NAME.table" f32 [2^bits] with the numbers of the codes, and "NAME.scales" f32 [units].
-// Where bits are counted, "NAME.bits" u32 [words, units] is there instead of the first two.
 // This finds binary, ternary and power-of-two weights, clustered ones and zeros of pruning, however
 // they were made. The units are the last axis of the second operand of matmul() and the first one
-// of the weight of a convolution; or a weight has one scale, if that is smaller. The results are
-// those of `program`, bit for bit, except where bits are counted: there sums of 1 and -1 are exact,
-// and are multiplied by the scale at the end. The order of the elements of `weights` is that of
+// of the weight of a convolution; or a weight has one scale, if that is smaller. The numbers
+// of the weights are the same, bit for bit. Where bits are counted, sums of 1 and -1 are exact, and
+// are multiplied by the scale at the end. The order of the elements of `weights` is that of
 // their first use. `program` and `session` do not change.
 //
 // Other weights that are computed, such as those with masks or nn::weight_norm(), become one

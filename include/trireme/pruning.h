@@ -8,6 +8,7 @@
 // docs/how-to/compression.md has whole programs.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -110,5 +111,56 @@ class TRIREME_API Rewinding : public Callback {
   std::int64_t step_;
   StateDict values_;
 };
+
+// --- Channels -----------------------------------------------------------------------------------
+
+// The channels with the smallest sizes are removed.
+enum class ChannelCriterion : std::uint8_t {
+  l1,          // the sum of |weight| of the channel: Li et al. 2017, "Pruning Filters"
+  median,      // the sum of its Euclidean distances to the others: He et al. 2019, "FPGM"
+  batch_norm,  // |weight| of the batch norms after it: Liu et al. 2017, "Network Slimming"
+};
+struct ChannelOptions {
+  // Names of weights whose channels may be removed, where * matches any characters.
+  std::vector<std::string> parameters = {"*"};
+  double ratio = 0.5;  // share of the channels that is removed, [0, 1); at least one remains
+  ChannelCriterion criterion = ChannelCriterion::l1;
+};
+// Channels that are the same because values with them are added, and the weights that make them.
+struct ChannelGroup {
+  std::vector<std::string> weights;
+  std::int64_t before = 0, after = 0;  // channels
+};
+struct ChannelModel {
+  Program program;
+  Session session;
+  std::vector<ChannelGroup> groups = {};
+  std::int64_t parameters = 0;  // numbers in all parameters
+};
+// Returns a Program that computes `outputs`, in training and in inference, with fewer channels of
+// convolutions and units of linear layers, and a Session with the weights that are left. Weights,
+// batch norms and later layers become smaller. The channels of a residual block are removed
+// together; their sizes are added. It has no updates, so minimize() or a Trainer can tune it;
+// program.outputs() are its outputs. Channels stay where an op other than those of layers of images
+// and linear layers reads them, such as a convolution with groups. batch_norm leaves groups without
+// a batch norm.
+// Errors: not_found, if no channels of the weights can be removed; usage, for no outputs, outputs
+// of another Program, and a ratio out of range.
+TRIREME_API ChannelModel prune_channels(const Program& program, Session& session,
+                                        const std::vector<Value>& outputs,
+                                        const ChannelOptions& options = {});
+
+struct ChannelSensitivity {
+  std::vector<std::string> weights;  // of one group
+  double ratio = 0;
+  double measured = 0;
+};
+// What `measure` returns for the model with each group alone pruned by each ratio, such as an
+// accuracy: Li et al. 2017. In the order of the groups and ratios. Groups of options.parameters.
+// Errors: as prune_channels().
+TRIREME_API std::vector<ChannelSensitivity> channel_sensitivity(
+    const Program& program, Session& session, const std::vector<Value>& outputs,
+    const std::vector<double>& ratios, const std::function<double(ChannelModel&)>& measure,
+    const ChannelOptions& options = {});
 
 }  // namespace trireme

@@ -45,6 +45,7 @@
 #include "trireme/shorthand.h"
 #include "trireme/state.h"
 #include "trireme/structured.h"
+#include "trireme/teacher.h"
 #include "trireme/tensor.h"
 #include "trireme/tensorboard.h"
 #include "trireme/text.h"

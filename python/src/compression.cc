@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "sessions.h"
 #include "trireme/packing.h"
 #include "trireme/pruning.h"
+#include "trireme/teacher.h"
 
 namespace trireme::python {
 
@@ -104,6 +106,95 @@ FactorizedModel factorize_weights(const Program& program, Session& session, nb::
   call.set("energy", options.energy);
   const InUse used(&session);
   return factorize(program, session, wanted, options);
+}
+
+ChannelOptions channel_options(const Call& call) {
+  ChannelOptions options;
+  call.set("parameters", options.parameters);
+  call.set("ratio", options.ratio);
+  std::string criterion;
+  call.set("criterion", criterion);
+  if (criterion == "median") options.criterion = ChannelCriterion::median;
+  else if (criterion == "batch_norm") options.criterion = ChannelCriterion::batch_norm;
+  else if (!criterion.empty() && criterion != "l1") {
+    throw Error(ErrorKind::usage, "prune_channels: the criterion is \"" + criterion +
+                                      "\"\n  hint   \"l1\", \"median\" or \"batch_norm\"");
+  }
+  return options;
+}
+
+ChannelModel remove_channels(const Program& program, Session& session, nb::handle outputs,
+                             const nb::kwargs& given) {
+  nb::dict all;
+  all.update(given);
+  all["outputs"] = outputs;
+  const Call call("prune_channels", all, caller());
+  std::vector<Value> wanted;
+  call.require("outputs", wanted);
+  const ChannelOptions options = channel_options(call);
+  const InUse used(&session);
+  return prune_channels(program, session, wanted, options);
+}
+
+void add_channels(nb::module_& m) {
+  nb::class_<ChannelGroup>(m, "ChannelGroup", "Channels that are removed together.")
+      .def_ro("weights", &ChannelGroup::weights)
+      .def_ro("before", &ChannelGroup::before)
+      .def_ro("after", &ChannelGroup::after);
+  nb::class_<ChannelModel>(m, "ChannelModel",
+                           "A Program with fewer channels, and a Session with its parameters.")
+      .def_prop_ro(
+          "program", [](const ChannelModel& model) { return Program(model.program.shared_ir()); },
+          nb::sig("def program(self) -> Program"))
+      .def_prop_ro(
+          "session", [](ChannelModel& model) -> Session& { return model.session; },
+          nb::rv_policy::reference_internal, nb::sig("def session(self) -> Session"))
+      .def_ro("groups", &ChannelModel::groups)
+      .def_ro("parameters", &ChannelModel::parameters, "Numbers in all parameters.");
+  m.def("prune_channels", remove_channels, nb::arg("program"), nb::arg("session"),
+        nb::arg("outputs"), nb::arg("options"),
+        nb::sig("def prune_channels(program: Program, session: Session, outputs: Sequence[Value], "
+                "*, parameters: Sequence[str] = ('*',), ratio: float = 0.5, criterion: str = "
+                "'l1') -> ChannelModel"),
+        "A Program without updates and with fewer channels of convolutions and units of linear "
+        "layers. parameters: patterns of weights whose channels may go. ratio: share of the "
+        "channels. criterion: 'l1', 'median' (FPGM) or 'batch_norm'. Raises NotFoundError if no "
+        "channels of the weights can be removed, and UsageError for outputs of another Program.");
+}
+
+void make_teacher(Teacher* self, nb::handle model, const nb::dict& given, const std::string& name) {
+  std::map<std::string, Value> inputs;
+  for (const auto& [key, value] : given) {
+    std::string input;
+    Value to;
+    if (!read(key, input) || !read(value, to)) {
+      throw Error(ErrorKind::usage, "Teacher: the inputs are {\"name\": value}");
+    }
+    inputs.emplace(input, to);
+  }
+  Model* saved = nullptr;
+  if (!nb::try_cast(model, saved, false)) {
+    throw Error(ErrorKind::usage, "Teacher: the model is of type " + type_text(model) +
+                                      "\n  hint   tr.load_model(folder) is such a model");
+  }
+  new (self) Teacher(*saved, inputs, name);
+}
+
+void add_teacher(nb::module_& m) {
+  nb::class_<Teacher>(m, "Teacher",
+                      "A saved model inside of another Program, in inference and without "
+                      "gradients, for distillation.")
+      .def("__init__", make_teacher, nb::arg("model"), nb::arg("inputs"),
+           nb::arg("name") = "teacher",
+           nb::sig("def __init__(self, model: SavedModel, inputs: Mapping[str, Value], name: str = "
+                   "'teacher') -> None"),
+           "inputs: the values in place of the inputs of the model. name: of the layer; several "
+           "teachers need several names. Raises UsageError for inputs of another type.")
+      .def_prop_ro(
+          "outputs", [](const Teacher& teacher) { return to_python(teacher.outputs()); },
+          nb::sig("def outputs(self) -> list[Value]"))
+      .def("load", &Teacher::load, nb::arg("session"),
+           "Sets the parameters of the teacher in a Session of the Program or a clone of it.");
 }
 
 void add_factorization(nb::module_& m) {
@@ -213,6 +304,8 @@ void add_compression(nb::module_& m) {
            "UsageError if no fit has reached the step.");
   add_packing(m);
   add_factorization(m);
+  add_channels(m);
+  add_teacher(m);
 }
 
 }  // namespace trireme::python

@@ -76,6 +76,73 @@ class Packing(unittest.TestCase):
             tr.compression.pack_weights(model.program, model.session, model.outputs, max_bits=0)
 
 
+class SmallModels(unittest.TestCase):
+    def test_tables_of_codes(self):
+        ids = tr.Input((), dtype=tr.i64, name="ids")
+        model = tr.Model(ids, tr.nn.embedding(ids, 300, 8, name="table"))
+        small = tr.compression.product_quantize(model.program, model.session, model.outputs,
+                                                parts=4, centroids=16)
+        self.assertEqual(small.bytes, 300 * 4 + 16 * 8 * 4)
+        codes = small.session.parameter("table.weight.codes")
+        centroids = small.session.parameter("table.weight.centroids").reshape(4, 16, 2)
+        given = np.array([5, 299, 0], "i8")
+        expected = np.stack([np.concatenate([centroids[p, codes[i, p]] for p in range(4)])
+                             for i in given])
+        result = small.session.run({"ids": given}, small.program.outputs[0])
+        np.testing.assert_array_equal(result, expected)
+        table = model.get_weights()["table.weight"].reshape(300, 4, 2)
+        distances = ((table[:, :, None] - centroids[None]) ** 2).sum(-1)
+        self.assertGreater((distances.argmin(-1) == codes).mean(), 0.95)
+
+    def test_low_rank(self):
+        x = tr.Input((30,), name="x")
+        model = tr.Model(x, tr.nn.linear(x, 20, name="fc"))
+        random = np.random.default_rng(1)
+        weight = (random.normal(size=(30, 2)) @ random.normal(size=(2, 20))).astype("f4")
+        model.set_weights({"fc.weight": weight}, strict=False)
+        small = tr.compression.factorize(model.program, model.session, model.outputs, energy=0.999)
+        self.assertEqual([(w.rank, w.full_rank) for w in small.weights], [(2, 20)])
+        self.assertEqual(small.parameters, 2 * 50 + 20)
+        given = random.normal(size=(4, 30)).astype("f4")
+        result = small.session.run({"x": given}, small.program.outputs[0])
+        np.testing.assert_allclose(result, given @ weight, rtol=1e-3, atol=1e-3)
+
+    def test_channels(self):
+        x = tr.Input((6,), name="x")
+        model = tr.Model(x, tr.nn.linear(tr.nn.linear(x, 10, activation="relu", name="a"), 3))
+        small = tr.compression.prune_channels(model.program, model.session, model.outputs,
+                                              ratio=0.4)
+        self.assertEqual([(g.weights, g.before, g.after) for g in small.groups],
+                         [(["a.weight"], 10, 6)])
+        weight = model.get_weights()["a.weight"]
+        kept = np.sort(np.argsort(np.abs(weight).sum(0), kind="stable")[4:])
+        np.testing.assert_array_equal(small.session.parameter("a.weight"), weight[:, kept])
+        with self.assertRaisesRegex(tr.errors.UsageError, "criterion"):
+            tr.compression.prune_channels(model.program, model.session, model.outputs,
+                                          criterion="l3")
+
+    def test_a_teacher(self):
+        x, y = points()
+        image = tr.Input((8,), name="x")
+        large = tr.Model(image, tr.nn.linear(tr.nn.linear(image, 32, activation="relu"), 2))
+        large.compile(tr.optim.Adam(lr=0.01), "cross_entropy", seed=1)
+        large.fit(x, y, epochs=20, progress=False)
+        with tempfile.TemporaryDirectory() as folder:
+            large.save(folder + "/large")
+            program = tr.Program()
+            image = tr.Input((8,), name="x", program=program)
+            teacher = tr.compression.Teacher(tr.load_model(folder + "/large"), {"x": image})
+        student = tr.nn.linear(image, 2, name="student")
+        loss = tr.mean(tr.nn.distillation(student, teacher.outputs[0], temperature=2.0))
+        trainer = tr.Trainer(loss, tr.optim.Adam(lr=0.05), [], seed=1)
+        teacher.load(trainer.session)
+        for _ in range(150):
+            trainer.step({"x": x})
+        scores, wanted = trainer.session.run({"x": x}, [student, teacher.outputs[0]])
+        np.testing.assert_allclose(wanted, large.predict(x), rtol=1e-5, atol=1e-5)
+        self.assertGreater((scores.argmax(1) == wanted.argmax(1)).mean(), 0.95)
+
+
 class Masks(unittest.TestCase):
     def test_pruning_in_a_fit(self):
         x, y = points()

@@ -6,10 +6,11 @@
     small = tr.compression.pack_weights(model.program, model.session, model.outputs)
 """
 
-from trireme._core import (FactorizedModel, FactorizedWeight, PackedModel, PackedWeight, Pruning,
-                           Rewinding, add_masks, apply_masks, factorize, mask_sparsity,
-                           pack_weights, product_quantize, update_masks)
+from trireme._core import (ChannelGroup, ChannelModel, FactorizedModel, FactorizedWeight,
+                           PackedModel, PackedWeight, Pruning, Rewinding, Teacher, add_masks,
+                           apply_masks, factorize, mask_sparsity, pack_weights, product_quantize,
+                           prune_channels, update_masks)
 
-__all__ = ["FactorizedModel", "FactorizedWeight", "PackedModel", "PackedWeight", "Pruning",
-           "Rewinding", "add_masks", "apply_masks", "factorize", "mask_sparsity", "pack_weights",
-           "product_quantize", "update_masks"]
+__all__ = ["ChannelGroup", "ChannelModel", "FactorizedModel", "FactorizedWeight", "PackedModel",
+           "PackedWeight", "Pruning", "Rewinding", "Teacher", "add_masks", "apply_masks", "factorize",
+           "mask_sparsity", "pack_weights", "product_quantize", "prune_channels", "update_masks"]

@@ -159,7 +159,7 @@ class Packing {
   struct Entry {
     PackedTensor packed;
     compression::PackedParameters parameters;
-    Value weight, bits;  // once an op reads them
+    Value weight;        // once an op reads it
     std::size_t report;  // index
   };
 
@@ -198,7 +198,7 @@ void Packing::pack(const std::vector<Weights::Use>& uses, const std::vector<Tens
       tensors_.emplace_back(name + ".folded", values[i]);
       const Value folded =
           program_.parameter(name + ".folded", f32, value->type.shape, {.trainable = false});
-      entries_.emplace(value, Entry{{}, {}, folded, {}, 0});
+      entries_.emplace(value, Entry{{}, {}, folded, 0});
       continue;
     }
     report_.push_back({name, best->bits, false, static_cast<std::int64_t>(values[i].size_bytes()),
@@ -209,7 +209,7 @@ void Packing::pack(const std::vector<Weights::Use>& uses, const std::vector<Tens
         name + ".table",
         Tensor::from<float>({static_cast<std::int64_t>(best->table.size())}, best->table));
     const auto parameters = compression::add_parameters(program_, name, *best);
-    entries_.emplace(value, Entry{std::move(*best), parameters, {}, {}, report_.size() - 1});
+    entries_.emplace(value, Entry{std::move(*best), parameters, {}, report_.size() - 1});
   }
 }
 
@@ -234,19 +234,8 @@ ir::Value* Packing::counted(const ir::Op& op) {
                         type.shape.size() == 2 && found->second.packed.axis == 1;
   ir::Value* x = is_plain ? binarized_operand(op.operands[0]) : nullptr;
   if (x == nullptr) return nullptr;
-  Entry& entry = found->second;
-  PackedWeight& report = report_[entry.report];
-  if (!entry.bits) {
-    const Tensor bits = compression::bits_for_counting(entry.packed);
-    entry.bits =
-        program_.parameter(report.name + ".bits", DType::u32,
-                           Shape(bits.shape().begin(), bits.shape().end()), {.trainable = false});
-    tensors_.emplace_back(report.name + ".bits", bits);
-    report.counts_bits = true;
-    report.bytes_after =
-        static_cast<std::int64_t>(bits.size_bytes() + entry.packed.scales.size_bytes());
-  }
-  return compression::count_bits(Value(x), entry.bits, entry.parameters.scales, entry.packed).get();
+  report_[found->second.report].counts_bits = true;
+  return compression::count_bits(Value(x), found->second.parameters, found->second.packed).get();
 }
 
 void Packing::rewrite() {

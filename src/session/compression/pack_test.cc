@@ -86,11 +86,13 @@ TEST(PackWeights, ComputesTheSame) {
     PackedModel small = pack_weights(network.program, session, {network.output});
     ASSERT_EQ(small.weights.size(), 2u) << bits;
     EXPECT_EQ(small.weights[0].name, "conv2d_0.weight");
-    for (const PackedWeight& weight : small.weights) EXPECT_EQ(weight.bits, bits);
+    for (const PackedWeight& weight : small.weights) EXPECT_LE(weight.bits, bits);
     EXPECT_TRUE(small.program.find("linear_1.weight"));
     EXPECT_FALSE(small.program.find("linear_0.weight"));
     const Tensor result = small.session.run(feeds, small.program.outputs())[0];
-    EXPECT_EQ(result.to_vector<float>(), expected.to_vector<float>()) << bits;
+    for (std::int64_t i = 0; i < result.elements(); ++i) {
+      EXPECT_NEAR(result.data<float>()[i], expected.data<float>()[i], 1e-5) << bits;
+    }
   }
 }
 

@@ -27,29 +27,6 @@ Value popcount(const Value& words) {
   return shift_right(bits_of_bytes(words) * 0x01010101p0, 24.0);
 }
 
-// The bits that are 1 in all words together, elementwise. Three words become their sum without
-// carry and the carry, as in a full adder, so that fewer words are counted: Harley and Seal, in
-// "Hacker's Delight", section 5-1.
-Value popcount_of_all(std::vector<Value> words) {
-  Value total;
-  for (double weight = 1; !words.empty(); weight *= 2) {
-    std::vector<Value> carries;
-    while (words.size() >= 3) {
-      const Value c = words.back(), b = words[words.size() - 2], a = words[words.size() - 3];
-      words.resize(words.size() - 3);
-      const Value half = bitwise_xor(a, b);
-      words.push_back(bitwise_xor(half, c));
-      carries.push_back(bitwise_or(bitwise_and(a, b), bitwise_and(half, c)));
-    }
-    for (const Value& word : words) {
-      const Value counted = weight == 1 ? popcount(word) : popcount(word) * weight;
-      total = total ? total + counted : counted;
-    }
-    words = std::move(carries);
-  }
-  return total;
-}
-
 // Packs signs [rows, in] to words [rows, words].
 Value words_of_signs(const Value& source, std::int64_t words) {
   const Program program = Program::of(source);
@@ -99,44 +76,14 @@ bool is_binary(const PackedTensor& p) {
   return p.table.size() == 2 && p.table[0] == -1 && p.table[1] == 1;
 }
 
-std::int64_t words_of_group(std::int64_t words) {
-  // Instructions for each word, counted roughly: a group saves counts and may need more words.
-  std::int64_t best = 1;
-  double least = 12.0 * static_cast<double>(words);
-  for (const auto& [size, cost] : {std::pair{3, 9.3}, {7, 7.4}, {15, 6.4}}) {
-    const std::int64_t padded = (words + size - 1) / size * size;
-    if (cost * static_cast<double>(padded) >= least) continue;
-    least = cost * static_cast<double>(padded);
-    best = size;
-  }
-  return best;
-}
-
-Tensor bits_for_counting(const PackedTensor& p) {
-  const std::int64_t words = p.words_of_unit(), group = words_of_group(words);
-  Tensor bits(DType::u32, {(words + group - 1) / group * group, p.units});
-  for (std::int64_t u = 0; u < p.units; ++u) {
-    for (std::int64_t w = 0; w < words; ++w) {
-      bits.data<std::uint32_t>()[w * p.units + u] = p.words.data<std::uint32_t>()[u * words + w];
-    }
-  }
-  return bits;
-}
-
-Value count_bits(const Value& source, const Value& bits, const Value& scales,
-                 const PackedTensor& p) {
-  const std::int64_t words = bits.dim(0).constant(), group = words_of_group(p.words_of_unit());
-  const std::int64_t rest = words / group;
+Value count_bits(const Value& source, const PackedParameters& from, const PackedTensor& p) {
+  const std::int64_t words = p.words_of_unit();
   const Value x = words_of_signs(source, words);
-  std::vector<Value> different;  // [rows, rest, units] each; bits after the last element are 0
-  for (std::int64_t i = 0; i < group; ++i) {
-    const Value left = slice(x, {.starts = {0, i * rest}, .limits = {x.dim(0), (i + 1) * rest}});
-    const Value right = slice(bits, {.starts = {i * rest, 0}, .limits = {(i + 1) * rest, p.units}});
-    different.push_back(bitwise_xor(reshape(left, {.shape = {x.dim(0), rest, 1}}),
-                                    reshape(right, {.shape = {1, rest, p.units}})));
-  }
-  const Value count = cast(sum(popcount_of_all(different), {.axes = {1}}), {.dtype = f32});
-  return (static_cast<double>(p.rest) - count * 2.0) * scales;
+  // Bits after the last element are 0 in both.
+  const Value different = bitwise_xor(reshape(x, {.shape = {x.dim(0), 1, words}}),
+                                      reshape(from.words, {.shape = {1, p.units, words}}));
+  const Value count = cast(sum(popcount(different), {.axes = {2}}), {.dtype = f32});
+  return (static_cast<double>(p.rest) - count * 2.0) * from.scales;
 }
 
 }  // namespace trireme::compression

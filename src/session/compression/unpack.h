@@ -20,10 +20,7 @@ Value unpacked(const PackedParameters& from, const PackedTensor& p, const Shape&
 
 // Whether the weight has the numbers -scale and scale alone, so that bits can be counted.
 bool is_binary(const PackedTensor& p);
-// The words of the weight for count_bits(), u32 [words, units], with words of zeros at the end.
-Tensor bits_for_counting(const PackedTensor& p);
 // matmul(x, weight) for x [rows, in] of 1, where source >= 0, and -1: 32 products in each xor.
-Value count_bits(const Value& source, const Value& bits, const Value& scales,
-                 const PackedTensor& p);
+Value count_bits(const Value& source, const PackedParameters& from, const PackedTensor& p);
 
 }  // namespace trireme::compression

@@ -58,7 +58,7 @@ std::unique_ptr<ir::Program> network_program(const char* what, const Program& pr
     return op->has(ir::Trait::side_effect) && ir::update_of(*op).has_value();
   });
   transforms::prune(*copy, {.drop_inputs = true, .drop_parameters = true});
-  return copy;
+  return copy->clone();  // in which the names of dropped inputs are free
 }
 
 }  // namespace trireme
