@@ -46,8 +46,7 @@ FLOORS = [
 ]
 
 # Folders of a room, lowest first: a folder includes itself and lower ones.
-FOLDER_ORDER = {"session": ["run", "immediate", "metrics", "model", "train", "compression",
-                            "job"]}
+FOLDER_ORDER = {"session": ["run", "immediate", "metrics", "model", "compress", "train", "job"]}
 
 # Rooms that are no part of the library: most of what they can is in no public header, so their
 # measuring programs include them.

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "session/compression/packed_weight.h"
+#include "session/compress/packed_weight.h"
 #include "trireme/program.h"
 
 namespace trireme::compression {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "ir/program.h"
-#include "session/compression/channel_groups.h"
+#include "session/compress/channel_groups.h"
 #include "session/model/inference_program.h"
 #include "trireme/pruning.h"
 

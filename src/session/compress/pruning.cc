@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "session/compression/masks.h"
+#include "session/compress/masks.h"
 #include "session/run/parameters.h"
 #include "session/run/state_names.h"
 #include "trireme/trainer.h"

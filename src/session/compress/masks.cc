@@ -1,4 +1,4 @@
-#include "session/compression/masks.h"
+#include "session/compress/masks.h"
 
 #include <fmt/core.h>
 

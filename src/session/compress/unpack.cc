@@ -1,4 +1,4 @@
-#include "session/compression/unpack.h"
+#include "session/compress/unpack.h"
 
 #include <numeric>
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "ir/blocks.h"
 #include "ir/program.h"
-#include "session/compression/unpack.h"
+#include "session/compress/unpack.h"
 #include "session/model/inference_program.h"
 #include "transforms/prune.h"
 #include "transforms/rewrite.h"

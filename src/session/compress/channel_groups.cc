@@ -1,4 +1,4 @@
-#include "session/compression/channel_groups.h"
+#include "session/compress/channel_groups.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/testing/error.h"
-#include "session/compression/packed_weight.h"
+#include "session/compress/packed_weight.h"
 #include "trireme/compression.h"
 #include "trireme/packing.h"
 #include "trireme/saved_model.h"

@@ -1,4 +1,4 @@
-#include "session/compression/packed_weight.h"
+#include "session/compress/packed_weight.h"
 
 #include <algorithm>
 #include <bit>
