@@ -5,7 +5,7 @@ source "$(dirname "$0")/common.sh"
 build_python "$out/08-5-surgery-build.log"
 log=$out/08-5-surgery.log
 PYTHONPATH=$PWD/build/release/python build/venv/bin/python acceptance/surgery_lenet.py \
-  "${EPOCHS:-12}" 2>&1 | tee "$log"
+  "${DENSE_EPOCHS:-10}" "${EPOCHS:-20}" 2>&1 | tee "$log"
 status=0
 dense=$(value_of "dense accuracy" "$log")
 sparse=$(value_of "sparse accuracy" "$log")

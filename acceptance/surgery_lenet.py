@@ -1,4 +1,4 @@
-"""LeNet-5 on MNIST, dense, and pruned by dynamic network surgery while it is trained.
+"""LeNet-5 on MNIST, dense, and trained on by dynamic network surgery.
 
 Prints both test accuracies and the ratio of the numbers that are not zero."""
 
@@ -26,24 +26,26 @@ def nonzeros(model, outputs):
 
 
 def main():
-    epochs = int(sys.argv[1])
     data, test = tr.datasets.mnist("train"), tr.datasets.mnist("test")
-    steps = epochs * -(-len(data) // 64)
 
-    def train(model, callbacks):
+    def train(model, epochs, weights, surgery):
+        steps = epochs * -(-len(data) // 64)
+        callbacks = [] if not surgery else [tr.compression.Pruning(
+            sparsity=0.981, initial_sparsity=0.5, end=steps // 2, every=50, splice=True)]
         model.compile(tr.optim.Adam(lr=tr.schedules.cosine(1e-3, steps)), "cross_entropy",
                       metrics=["accuracy"], target="label", seed=2)
+        model.set_weights(weights, strict=False)
         model.fit(data, batch_size=64, epochs=epochs, callbacks=callbacks)
         accuracy = model.evaluate(test)["accuracy"]
         count = nonzeros(model, model.outputs)
         print(f"accuracy {accuracy:.4f}, {count} numbers that are not zero", flush=True)
         return accuracy, count
 
-    dense, all_numbers = train(lenet(), [])
+    reference = lenet()
+    dense, all_numbers = train(reference, int(sys.argv[1]), {}, surgery=False)
     model = lenet()
     tr.compression.add_masks(model.program, dense_gradients=True)
-    sparse, left = train(model, [tr.compression.Pruning(
-        sparsity=0.985, begin=steps // 20, end=steps * 6 // 10, every=50, splice=True)])
+    sparse, left = train(model, int(sys.argv[2]), reference.get_weights(), surgery=True)
     print(f"dense accuracy: {dense:.4f}")
     print(f"sparse accuracy: {sparse:.4f}")
     print(f"sparser: {all_numbers / left:.1f}")
