@@ -292,7 +292,9 @@ PackedModel pack_weights(const Program& program, Session& session,
   std::vector<Tensor> values;
   {
     // A Session keeps its Program as it is, so the values come from a copy of their own.
-    Session evaluation(made, session.options(), session);
+    SessionOptions exact = session.options();
+    exact.precision = Precision::f32;
+    Session evaluation(made, exact, session);
     if (!wanted.empty()) values = evaluation.run({}, wanted);
   }
   Packing packing(made, options);

@@ -96,6 +96,19 @@ TEST(PackWeights, ComputesTheSame) {
   }
 }
 
+TEST(PackWeights, IsExactInSessionsOfLessPrecision) {
+  Program program;
+  const Value x = program.input("x", f32, {batch, 20});
+  const Value y = matmul(x, nn::binary_weight(program.parameter("w", f32, {20, 16}), {.axis = 1}));
+  Session session(program, {.threads = 1, .precision = Precision::bf16});
+  session.set_parameter("w", normal_tensor({20, 16}, 8));
+  PackedModel small = pack_weights(program, session, {y});
+  Session wide(program, {.threads = 1});
+  wide.set_parameter("w", session.parameter("w"));
+  EXPECT_EQ(small.session.parameter("w.scales").to_vector<float>(),
+            pack_weights(program, wide, {y}).session.parameter("w.scales").to_vector<float>());
+}
+
 TEST(PackWeights, CountsBitsOfBinaryInputs) {
   const Network network(nn::WeightForm::binary, true);
   Session session(network.program, {.threads = 1, .seed = 5});
