@@ -38,6 +38,7 @@ struct Conv1dOptions {
   std::optional<Initializer> weight_init = {};  // as in LinearOptions
   Initializer bias_init = {};
   ParameterSettings weight_settings = {}, bias_settings = {};
+  WeightForm weight_form = WeightForm::full;
   std::string name = {};
 };
 // weight [channels, in / groups, kernel], bias [channels].

@@ -150,6 +150,17 @@ TRIREME_API std::vector<std::string> activation_names();
 
 // --- Layers -----------------------------------------------------------------------------------
 
+// The numbers that a layer computes with instead of its weight, with straight-through gradients for
+// the weight itself: trireme/compression.h.
+enum class WeightForm : std::uint8_t {
+  full,     // the weight
+  binary,   // binary_weight()
+  ternary,  // ternary_weight()
+  log3,     // power_of_two_weight() of 3 bits
+  log4,
+  log5,
+};
+
 struct LinearOptions {
   std::int64_t units = 0;  // required
   bool bias = true;
@@ -159,6 +170,7 @@ struct LinearOptions {
   std::optional<Initializer> weight_init = {};
   Initializer bias_init = {};  // zeros
   ParameterSettings weight_settings = {}, bias_settings = {};
+  WeightForm weight_form = WeightForm::full;
   std::string name = {};  // of the layer; empty: "linear_0" and so on
 };
 // x [..., in] times weight [in, units], plus bias [units]. x has rank 2 or more.
@@ -222,6 +234,7 @@ struct Conv2dOptions {
   std::optional<Initializer> weight_init = {};  // as in LinearOptions
   Initializer bias_init = {};
   ParameterSettings weight_settings = {}, bias_settings = {};
+  WeightForm weight_form = WeightForm::full;
   std::string name = {};
 };
 // weight [channels, in / groups, kernel height, kernel width], bias [channels].

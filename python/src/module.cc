@@ -17,6 +17,7 @@ NB_MODULE(_core, m) {
   add_tensorboard(m);
   add_training(m);
   add_models(m);
+  add_compression(m);
   add_jobs(m);
   add_losses(m);
   add_metrics(m);

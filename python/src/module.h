@@ -20,6 +20,7 @@ void add_lbfgs(nb::module_& m);
 void add_state(nb::module_& m);
 void add_training(nb::module_& m);
 void add_models(nb::module_& m);
+void add_compression(nb::module_& m);
 void add_tensorboard(nb::module_& m);
 void add_jobs(nb::module_& m);
 void add_losses(nb::module_& m);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "nn/windows.h"
+#include "trireme/compression.h"
 
 namespace trireme::nn {
 namespace {
@@ -60,7 +61,7 @@ Value convolve(Layer& layer, const Value& x, const Options& options, const Geome
   const Value weight = weight_of(layer, x, options, g, options.channels, in / options.groups,
                                  weight_init(options.weight_init, options.activation));
   const Value y = trireme::conv2d(
-      x, weight,
+      x, weight_in_form(weight, options.weight_form, 0, where),
       {.stride = list(g.stride),
        .padding = padding_of(size_of_image(x), g.padding, g.kernel, g.stride, g.dilation),
        .dilation = list(g.dilation),

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "nn/windows.h"
+#include "trireme/compression.h"
 #include "trireme/functions.h"
 
 namespace trireme::nn {
@@ -18,7 +19,7 @@ Value linear(const Value& x, LinearOptions options, SourceLocation where) {
                                        options.weight_settings);
   layer.torch_source(".weight",
                      {.terms = {ir::whole("weight", options.units)}, .transposed = true});
-  Value y = matmul(x, weight);
+  Value y = matmul(x, weight_in_form(weight, options.weight_form, -1, where));
   if (options.bias) {
     y = y + layer.parameter("bias", x.dtype(), {options.units}, options.bias_init, true,
                             options.bias_settings);

@@ -403,3 +403,77 @@ def crf(emissions, lengths, labels, start, transition, end):
         scores = torch.stack([score(rows, path) for path in paths])
         losses.append(torch.logsumexp(scores, 0) - score(rows, right.tolist()))
     return torch.stack(losses)
+
+
+def straight_through(values, x, passes):
+    """The numbers `values`, whose gradient goes to x where `passes`."""
+    path = torch.where(passes, x, torch.zeros_like(x))
+    return values.detach() + path - path.detach()
+
+
+def of_units(x, axis, reduced):
+    """A reduction over all axes but `axis`, or over all, broadcast to the shape of x."""
+    return reduced(x, [a for a in range(x.dim()) if a != axis]).expand(x.shape)
+
+
+def mean_of_units(x, axis):
+    return of_units(x, axis, lambda v, axes: v.mean(axes, keepdim=True))
+
+
+def binarize(x):
+    """Hubara et al. 2016, "Binarized Neural Networks"."""
+    return straight_through(torch.where(x >= 0, 1.0, -1.0).to(x.dtype), x, x.abs() <= 1)
+
+
+def binary_weight(w, axis):
+    """Rastegari et al. 2016, "XNOR-Net"."""
+    return binarize(w) * mean_of_units(w.abs(), axis)
+
+
+def ternary_weight(w, axis):
+    """Li et al. 2016, "Ternary Weight Networks", unit by unit."""
+    if axis is None:
+        units, back = w.reshape(1, -1), lambda x: x.reshape(w.shape)
+    else:
+        moved = w.movedim(axis, 0)
+        units = moved.reshape(len(moved), -1)
+
+        def back(x):
+            return x.reshape(moved.shape).movedim(0, axis)
+    rows = []
+    for row in units:
+        large = row.abs() > 0.7 * row.abs().mean()
+        scale = row.abs()[large].mean() if large.any() else 0.0
+        rows.append(torch.where(large, row.sign() * scale, torch.zeros_like(row)))
+    return straight_through(back(torch.stack(rows)), w, torch.isfinite(w))
+
+
+def power_of_two_weight(w, bits, axis):
+    """The nearest of all numbers that the bits can be, by comparing all: Zhou et al. 2017."""
+    largest = of_units(w.abs(), axis, lambda v, axes: v.amax(axes, keepdim=True))
+    powers = 2.0 ** torch.arange(-60, 60, dtype=w.dtype)
+    top = powers[(largest[..., None] - powers).abs().argmin(-1)]
+    codes = 2.0 ** -torch.arange(2 ** (bits - 1) - 1, dtype=w.dtype)
+    levels = torch.cat([torch.zeros(1, dtype=w.dtype), codes, -codes]) * top[..., None]
+    nearest = (w[..., None] - levels).abs().argmin(-1, keepdim=True)
+    return straight_through(levels.gather(-1, nearest)[..., 0], w, torch.isfinite(w))
+
+
+def relation_distance(student, teacher):
+    """Park et al. 2019, "Relational Knowledge Distillation", pair by pair."""
+    def relative(x):
+        pairs = [(x[i] - x[j]).norm() if i != j else x.sum() * 0
+                 for i in range(len(x)) for j in range(len(x))]
+        distances = torch.stack(pairs)
+        return distances / distances[distances > 0].mean()
+    return F.smooth_l1_loss(relative(student), relative(teacher))
+
+
+def relation_angle(student, teacher):
+    """The same for triples."""
+    def cosines(x):
+        n = range(len(x))
+        return torch.stack([
+            F.cosine_similarity(x[i] - x[j], x[i] - x[k], dim=0) if i not in (j, k)
+            else x.sum() * 0 for i in n for j in n for k in n])
+    return F.smooth_l1_loss(cosines(student), cosines(teacher))

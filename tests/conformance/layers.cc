@@ -481,6 +481,7 @@ std::vector<Case> layer_cases() {
   add_recurrent(cases);
   add_ragged(cases);
   add_functions(cases);
+  add_compression(cases);
   add_shapes_and_values(cases);
   add_padding_and_resizing(cases);
   for (Case& c : loss_cases()) cases.push_back(std::move(c));

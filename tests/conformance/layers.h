@@ -12,12 +12,13 @@ namespace trireme::conformance {
 
 // Layers, activations and losses, each with random parameters, in training mode.
 std::vector<Case> layer_cases();
-std::vector<Case> loss_cases();                // layer_cases() includes them
-void add_windows(std::vector<Case>& cases);    // convolutions and pooling: layers_windows.cc
-void add_attention(std::vector<Case>& cases);  // attention and Transformers: layers_attention.cc
-void add_recurrent(std::vector<Case>& cases);  // layers_recurrent.cc
-void add_ragged(std::vector<Case>& cases);     // layers_sequences.cc
-void add_functions(std::vector<Case>& cases);  // layers_functions.cc
+std::vector<Case> loss_cases();                  // layer_cases() includes them
+void add_windows(std::vector<Case>& cases);      // convolutions and pooling: layers_windows.cc
+void add_attention(std::vector<Case>& cases);    // attention and Transformers: layers_attention.cc
+void add_recurrent(std::vector<Case>& cases);    // layers_recurrent.cc
+void add_ragged(std::vector<Case>& cases);       // layers_sequences.cc
+void add_functions(std::vector<Case>& cases);    // layers_functions.cc
+void add_compression(std::vector<Case>& cases);  // layers_compression.cc
 
 struct Input {
   std::vector<std::int64_t> shape;

@@ -23,7 +23,7 @@ MODULES = {
              "numeric.h", "fft.h"], "",
             "Functions of Values: ops, and functions composed of them."),
     "losses": (["loss.h", "structured.h"], "nn", "Losses of each example."),
-    "nn": (["nn.h", "convolution.h", "recurrent.h", "attention.h"], "nn",
+    "nn": (["nn.h", "convolution.h", "recurrent.h", "attention.h", "compression.h"], "nn",
            "Layers: functions that add their parameters to the Program."),
     "sequence": (["sequence.h"], "sequence",
                  "Functions of sequences of different lengths, without padding."),

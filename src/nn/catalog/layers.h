@@ -18,12 +18,24 @@ inline constexpr Limits kBlocks{1, 200};  // more layers are a typing error
 inline constexpr Limits kAxis{-8, 8};
 
 template <class Visit>
+void weight_form_field(Visit& visit, WeightForm& form) {
+  visit({"weight_form", "few different numbers instead of the weight"}, form,
+        Words<WeightForm>{{"full", WeightForm::full},
+                          {"binary", WeightForm::binary},
+                          {"ternary", WeightForm::ternary},
+                          {"log3", WeightForm::log3},
+                          {"log4", WeightForm::log4},
+                          {"log5", WeightForm::log5}});
+}
+
+template <class Visit>
 void fields(Visit& visit, LinearOptions& o) {
   visit({"units", "width of the result", kSize, true,
          "in the last layer as many as the target needs"},
         o.units);
   visit({"bias", "adds a bias"}, o.bias);
   visit({"activation", "applied to the result"}, o.activation);
+  weight_form_field(visit, o.weight_form);
 }
 
 template <class Visit>
@@ -60,10 +72,12 @@ void convolution_fields(Visit& visit, Options& o) {
 template <class Visit>
 void fields(Visit& visit, Conv1dOptions& o) {
   convolution_fields(visit, o);
+  weight_form_field(visit, o.weight_form);
 }
 template <class Visit>
 void fields(Visit& visit, Conv2dOptions& o) {
   convolution_fields(visit, o);
+  weight_form_field(visit, o.weight_form);
 }
 template <class Visit>
 void fields(Visit& visit, ConvTranspose1dOptions& o) {

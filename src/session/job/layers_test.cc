@@ -32,6 +32,12 @@ TEST(JobLayers, OfPictures) {
   EXPECT_EQ(after("{ lp_pool = { power = 1, kernel = [3, 2] } }", picture),
             (Shape{batch, 6, 3, 4}));
   EXPECT_EQ(after("\"global_max_pool\"", picture), (Shape{batch, 6}));
+  EXPECT_EQ(after("{ conv2d = { channels = 4, weight_form = \"binary\" } }", picture),
+            (Shape{batch, 4, 7, 6}));
+  EXPECT_THAT(
+      error_of(ErrorKind::data,
+               [&] { after("{ conv2d = { channels = 4, weight_form = \"log9\" } }", picture); }),
+      HasSubstr("log3"));
   EXPECT_EQ(after("{ adaptive_avg_pool = { size = [2, 3] } }", picture), (Shape{batch, 6, 2, 3}));
   EXPECT_EQ(after("{ adaptive_max_pool = { size = 4 } }", picture), (Shape{batch, 6, 4, 4}));
   EXPECT_EQ(

@@ -9,9 +9,8 @@
 #include "base/json.h"
 #include "base/safetensors.h"
 #include "ir/program.h"
+#include "session/model/inference_program.h"
 #include "session/model/model_folder.h"
-#include "transforms/prune.h"
-#include "transforms/specialise.h"
 #include "trireme/saved_model.h"
 
 namespace trireme {
@@ -32,35 +31,6 @@ std::vector<std::string> names_of_outputs(const SaveOptions& options) {
         fmt::format("save: {} outputs, but {} output_names", count, options.output_names.size()));
   }
   return options.output_names;
-}
-
-// A copy of the Program that computes the outputs, for inference, and nothing else.
-std::unique_ptr<ir::Program> inference_program(const Program& program, const SaveOptions& options) {
-  ir::Program& original = program.ir();
-  std::vector<ir::Value*> outputs;
-  for (const Value& output : options.outputs) {
-    if (!output || output.get()->program != &original) {
-      fail_usage("save: an output is empty or belongs to another Program");
-    }
-    outputs.push_back(output.get());
-  }
-  // The clone's results are the clones of the original's: so the outputs are found again.
-  struct Swapped {
-    Swapped(std::vector<ir::Value*>& a_in, std::vector<ir::Value*>& b_in) : a(a_in), b(b_in) {
-      std::swap(a, b);
-    }
-    ~Swapped() { std::swap(a, b); }  // also if there is no memory for the clone
-    std::vector<ir::Value*>&a, &b;
-  };
-  std::unique_ptr<ir::Program> copy;
-  {
-    const Swapped swapped(original.main().results, outputs);
-    copy = original.clone();
-  }
-  transforms::specialise(*copy, false);
-  transforms::prune(*copy,
-                    {.keep_side_effects = false, .drop_inputs = true, .drop_parameters = true});
-  return copy;
 }
 
 void check_inputs(const ir::Program& program, const SaveOptions& options) {
@@ -162,7 +132,7 @@ void add_texts(const SaveOptions& options, const std::string& folder,
 void save_model(const Program& program, Session& session, const std::string& directory,
                 const SaveOptions& options) {
   if (options.outputs.empty()) fail_usage("save: .outputs is empty; name what the model computes");
-  const std::unique_ptr<ir::Program> copy = inference_program(program, options);
+  const std::unique_ptr<ir::Program> copy = inference_program("save", program, options.outputs);
   check_inputs(*copy, options);
   const std::string description = describe(*copy, options).dump(2) + "\n";
   Safetensors weights;
