@@ -17,7 +17,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS
-  ${PROJECT_BINARY_DIR}/src ${PROJECT_BINARY_DIR}/src/distributed)
+  ${PROJECT_BINARY_DIR}/src ${PROJECT_BINARY_DIR}/src/onnx ${PROJECT_BINARY_DIR}/src/distributed)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
@@ -81,7 +81,10 @@ trireme_package(inference libtrireme-inference0 libs
 trireme_package(library libtrireme0 libs
   "library of the Trireme deep-learning framework" ""
   "It builds, compiles, trains and runs neural networks from C++.")
-set(dev_depends libtrireme0 libtrireme-inference0)
+trireme_package(onnx libtrireme-onnx0 libs
+  "models of ONNX for the Trireme deep-learning framework" ""
+  "It reads models of ONNX as Programs and writes saved models as models of ONNX.")
+set(dev_depends libtrireme0 libtrireme-onnx0 libtrireme-inference0)
 if(TRIREME_BUILD_DISTRIBUTED)
   trireme_package(distributed trireme-distributed science
     "distributed training with the Trireme deep-learning framework" "trireme-tools"
