@@ -1,6 +1,6 @@
 // onnx_export_networks FOLDER: exports networks of the bank and small Programs of single ops to
 // ONNX and writes a case (export_case.h) for each, with symbols of two sizes and with two versions
-// of ONNX's operators. Prints the names of cases that cannot be exported, with the reason, and exits
+// of its operators. Prints the names of cases that cannot be exported, with the reason, and exits
 // with 1.
 
 #include <functional>
