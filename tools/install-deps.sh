@@ -66,7 +66,7 @@ done
 # What Debian lacks. Without it a few tests are skipped, and say so.
 finish() {
   if [ "${1:-}" = --test ]; then
-    for package in safetensors sacrebleu seqeval prometheus_client kubernetes_validate nanobind onnx; do
+    for package in safetensors sacrebleu seqeval prometheus_client kubernetes_validate nanobind onnx skl2onnx; do
       "$(dirname "$0")/python-env.sh" "$package" || true
     done
   fi

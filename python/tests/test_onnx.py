@@ -106,6 +106,43 @@ class Import(unittest.TestCase):
         y, = imported.session().run({"x": x}, imported.program.outputs)
         np.testing.assert_array_equal(y, (x * [1, 2, 3, 4]).reshape(-1, 2))
 
+    @needs_onnx
+    def test_damaged_trees(self):
+        def tree(**more):
+            lists = {"nodes_treeids": [0, 0, 0], "nodes_nodeids": [0, 1, 2],
+                     "nodes_featureids": [0, 0, 0], "nodes_values": [0.5, 0.0, 0.0],
+                     "nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0],
+                     "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"], "target_treeids": [0, 0],
+                     "target_nodeids": [1, 2], "target_ids": [0, 0], "target_weights": [1.0, 2.0],
+                     "n_targets": 1} | more
+            node = onnx.helper.make_node("TreeEnsembleRegressor", ["x"], ["y"],
+                                         domain="ai.onnx.ml", **lists)
+            ports = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [3, 1])
+                     for name in ("x", "y")]
+            graph = onnx.helper.make_graph([node], "g", ports[:1], ports[1:])
+            return onnx.helper.make_model(graph).SerializeToString()
+
+        imported = tr.onnx.import_bytes(tree())
+        y, = imported.session().run({"x": np.array([[0.5], [0.6], [np.nan]], "f4")},
+                                    imported.program.outputs)
+        np.testing.assert_array_equal(y, [[1], [2], [2]])
+        for damage, reason in [
+                ({"nodes_truenodeids": [7, 0, 0]}, "a node that it does not have"),
+                ({"target_nodeids": [1, 7]}, "a node that it does not have"),
+                ({"nodes_values": [0.5]}, "different lengths"),
+                ({"nodes_modes": ["BRANCH_LEQ", "BRANCH_LEQ", "LEAF"],
+                  "nodes_truenodeids": [1, 1, 0], "nodes_falsenodeids": [2, 1, 0]},
+                 "below itself"),
+                ({"nodes_modes": ["WORD", "LEAF", "LEAF"]}, 'the mode "WORD"'),
+                ({"nodes_featureids": [1, 0, 0]}, "a column that its input does not have"),
+                ({"nodes_featureids": [-1, 0, 0]}, "a column that its input does not have"),
+                ({"target_ids": [0, 1]}, "a target or class that there is not"),
+                ({"n_targets": 0}, "no targets"),
+                ({"n_targets": 2**40}, "too many")]:
+            with self.subTest(damage=damage), \
+                    self.assertRaisesRegex(tr.errors.UsageError, reason):
+                tr.onnx.import_bytes(tree(**damage))
+
     def test_mistakes(self):
         with self.assertRaises(tr.errors.NotFoundError):
             tr.onnx.import_model("none.onnx")

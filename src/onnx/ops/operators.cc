@@ -16,7 +16,8 @@ constexpr List kLists[] = {
     index_operators,       reduction_operators,    constant_operators,   product_operators,
     control_operators,     convolution_operators,  pooling_operators,    normalization_operators,
     recurrent_operators,   quantization_operators, sequence_operators,   loss_operators,
-    attention_operators,   spectral_operators,     image_operators,      selection_operators};
+    attention_operators,   spectral_operators,     image_operators,      selection_operators,
+    classic_operators,     tree_operators};
 
 }  // namespace
 

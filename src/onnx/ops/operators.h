@@ -36,5 +36,7 @@ Operators attention_operators();
 Operators spectral_operators();
 Operators image_operators();
 Operators selection_operators();
+Operators classic_operators();
+Operators tree_operators();
 
 }  // namespace trireme::onnx
