@@ -27,6 +27,7 @@ tests=(
   g++-aarch64-linux-gnu qemu-user etcd-server openssl
   debootstrap lintian dpkg-dev zsh fish mandoc
   slurm-wlm munge openmpi-bin mpich iproute2 iptables codespell
+  libonnx-testdata
   curl python3-jsonschema python3-numpy python3-sklearn python3-torch python3-venv python3-dev
 )
 
