@@ -148,6 +148,8 @@ class Import(unittest.TestCase):
             tr.onnx.import_model("none.onnx")
         with self.assertRaises(tr.errors.DataError):
             tr.onnx.import_bytes(b"no model")
+        with self.assertRaisesRegex(tr.errors.UsageError, "\ufffd"):  # a name that is not UTF-8
+            tr.onnx.import_bytes(tr.onnx.export_bytes(perceptron()).replace(b"Tanh", b"\xffanh"))
         with self.assertRaisesRegex(tr.errors.UsageError, '"x": "3 x" is no size'):
             tr.onnx.import_bytes(b"", shapes={"x": ["3 x"]})
 

@@ -74,6 +74,16 @@ nb::dict state_of(const onnx::ImportedModel& model) {
   return arrays;
 }
 
+// Texts of the file in them may have bytes that are not UTF-8; these become U+FFFD.
+nb::list warnings_of(const onnx::ImportedModel& model) {
+  nb::list texts;
+  for (const std::string& text : model.warnings) {
+    texts.append(nb::steal(
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace")));
+  }
+  return texts;
+}
+
 void export_model(Model& model, const std::string& path, std::int64_t opset) {
   const nb::gil_scoped_release unlocked;
   onnx::export_model(model, path, {.opset = opset});
@@ -105,7 +115,7 @@ NB_MODULE(_onnx, m) {
       .def_prop_ro("state", state_of, nb::sig("def state(self) -> dict[str, NDArray[Any]]"))
       .def_ro("inputs", &onnx::ImportedModel::inputs)
       .def_ro("outputs", &onnx::ImportedModel::outputs)
-      .def_ro("warnings", &onnx::ImportedModel::warnings);
+      .def_prop_ro("warnings", warnings_of, nb::sig("def warnings(self) -> list[str]"));
   m.def("import_model", import_model, nb::arg("path"), nb::arg("options"));
   m.def("import_bytes", import_bytes, nb::arg("content"), nb::arg("options"));
   m.def("export_model", export_model, nb::arg("model"), nb::arg("path"), nb::arg("opset"),

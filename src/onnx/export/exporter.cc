@@ -1,6 +1,7 @@
 #include "onnx/export/exporter.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
@@ -46,7 +47,12 @@ std::string Exporter::run() {
     writer_.add_node("Identity", {value}, {outputs[i].name}, {}, outputs[i].name);
     writer_.add_output(outputs[i].name, outputs[i].dtype, outputs[i].shape);
   }
-  return writer_.finish(options_.opset, program_name(model_.name()));
+  std::string bytes = writer_.finish(options_.opset, program_name(model_.name()));
+  if (bytes.size() > std::numeric_limits<std::int32_t>::max()) {
+    fail_usage("the model cannot be exported: it has " + std::to_string(bytes.size()) +
+               " bytes, and files of ONNX have at most 2 GB");
+  }
+  return bytes;
 }
 
 // The names that the model's user sees must differ from each other, and from those that nodes get.
