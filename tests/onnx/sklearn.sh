@@ -8,5 +8,5 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 build/venv/bin/python tests/onnx/sklearn_models.py "$work/cases"
 "$1" "$work/cases" --interpreter | tee "$work/results.txt"
-[ "$(grep -c '^passed' "$work/results.txt")" -ge 70 ]
+[ "$(grep -c '^passed' "$work/results.txt")" -ge 85 ]
 [ "$(grep -vc '^passed' "$work/results.txt")" -eq 0 ]

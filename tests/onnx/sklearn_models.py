@@ -51,11 +51,12 @@ def write_case(folder, name, model, feeds, outputs=None):
         outputs = session.run(None, feeds)
     outputs = [np.array([[row[key] for key in sorted(row)] for row in y], "f4") if isinstance(y, list) else y
                for y in outputs]
-    if outputs[0].dtype == object:  # labels that are texts: their indices
+    if outputs[0].dtype.kind in "OU":  # labels that are texts: their indices
         texts = sorted(set(outputs[0]))
         outputs[0] = np.array([texts.index(text) for text in outputs[0]])
     largest = max(float(np.abs(y[np.isfinite(y)]).max(initial=0)) for y in outputs)
-    lines = [f"1e-5 {1e-6 * largest} 0"]
+    # ONNX Runtime adds the kernels of support vectors in f32.
+    lines = ["1e-5 3e-5 0" if name.startswith(("svc", "one_class")) else f"1e-5 {1e-6 * largest} 0"]
     for way, values in (("in", list(feeds.items())), ("out", [(f"y{i}", y) for i, y in enumerate(outputs)])):
         for i, (port, value) in enumerate(values):
             (case / f"{way}_{i}.pb").write_bytes(onnx.numpy_helper.from_array(value).SerializeToString())
@@ -103,6 +104,13 @@ def models():
     yield "histograms_two", ensemble.HistGradientBoostingClassifier(max_iter=20), *holes(*cancer)
     yield "mlp", neural_network.MLPClassifier((20,), max_iter=30), digits[0] / 16, digits[1]
     yield "svr", svm.SVR(), *disease
+    yield "svc_two", svm.SVC(), *two
+    yield "svc_two_probabilities", svm.SVC(probability=True), *two
+    yield "svc_ten", svm.SVC(), digits[0] / 16, digits[1]
+    yield "svc_ten_probabilities", svm.SVC(probability=True), digits[0][:500] / 16, digits[1][:500]
+    yield "svc_names", svm.SVC(kernel="poly", probability=True), irises, names
+    yield "svc_linear", svm.SVC(kernel="linear"), irises, iris.target
+    yield "one_class", svm.OneClassSVM(), irises, None
     yield "svr_linear", svm.SVR(kernel="linear"), *disease
     yield "svr_poly", svm.SVR(kernel="poly"), *disease
     for name, step in (("scaled", preprocessing.StandardScaler()), ("ranges", preprocessing.MinMaxScaler()),
@@ -206,13 +214,18 @@ def main():
             model.set_params(random_state=1)
         model.fit(x, y)
         rows = x[:ROWS].astype("f4")
+        if name == "one_class":  # near 0, rounding decides
+            rows = rows[np.abs(model.decision_function(rows)) > 1e-4]
         converted = to_onnx(model, rows[:1])
-        # ONNX Runtime divides by the largest element, not by the largest absolute value.
-        outputs = [model.predict(rows).astype("f4")[:, None]] if name == "norms_max" else None
+        outputs = None
+        if name == "norms_max":  # ONNX Runtime divides by the largest element, not the largest absolute
+            outputs = [model.predict(rows).astype("f4")[:, None]]
+        if name == "svc_names":  # ONNX Runtime adds kernels in f32: probabilities differ by 1e-4
+            outputs = [model.predict(rows), model.predict_proba(rows).astype("f4")]
         write_case(arguments.folder, name, converted, {"X": rows}, outputs)
         if hasattr(model, "predict_proba"):
             exported = to_onnx(model, rows[:1], options={id(model): {"zipmap": False}})
-            write_case(arguments.folder, name + "_arrays", exported, {"X": rows})
+            write_case(arguments.folder, name + "_arrays", exported, {"X": rows}, outputs)
     for name, model, feeds in operators():
         write_case(arguments.folder, "op_" + name, model, feeds)
 

@@ -1,5 +1,4 @@
-// Linear models, support vectors, and operators that prepare columns: the domain ai.onnx.ml, except
-// its trees.
+// Linear models, and operators that prepare columns: the domain ai.onnx.ml.
 
 #include "onnx/ops/classic.h"
 
@@ -224,7 +223,8 @@ void import_zip_map(NodeContext& n) {
 
 // --- Linear models -----------------------------------------------------------------------------
 
-// x [rows, columns] times coefficients [targets, columns], plus intercepts: [rows, targets].
+}  // namespace
+
 Value linear_scores(NodeContext& n, const std::string& intercepts) {
   const Value x = float_input(n, 0);
   const Value wide = x.rank() == 1 ? unsqueeze(x, 0) : x;
@@ -241,6 +241,8 @@ Value linear_scores(NodeContext& n, const std::string& intercepts) {
   n.require(count(bias.size()) == targets, "it has another number of intercepts");
   return y + table(n, x.dtype(), {targets}, bias);
 }
+
+namespace {
 
 void import_linear_regressor(NodeContext& n) {
   const Value y =
@@ -260,43 +262,6 @@ void import_linear_classifier(NodeContext& n) {
   set_classes(n, argmax(y, {.axes = {1}}), cast(post_transform(n, y, transform), f32));
 }
 
-// --- Support vectors ---------------------------------------------------------------------------
-
-// The kernel of each row of x and each support vector: [rows, vectors].
-Value kernel_values(NodeContext& n, const Value& x, const Value& vectors) {
-  const std::string kind = n.text("kernel_type", "LINEAR");
-  std::vector<double> p = attribute_numbers(n, "kernel_params");
-  p.resize(3, 0.0);
-  const Value products = matmul(x, vectors, {.transpose_b = true});
-  if (kind == "LINEAR") return products;
-  if (kind == "POLY") return pow(products * p[0] + p[1], p[2]);
-  if (kind == "SIGMOID") return tanh(products * p[0] + p[1]);
-  n.require(kind == "RBF", "its kernel is \"" + kind + "\"");
-  // The differences, because x.x - 2 x.v + v.v loses digits.
-  const Value apart = unsqueeze(x, 1) - unsqueeze(vectors, 0);
-  return exp(sum(apart * apart, {.axes = {2}}) * -p[0]);
-}
-
-void import_svm_regressor(NodeContext& n) {
-  const Value x = float_input(n, 0);
-  const std::vector<double> coefficients = attribute_numbers(n, "coefficients");
-  const std::vector<double> rho = attribute_numbers(n, "rho");
-  const std::int64_t vectors = n.integer("n_supports", 0);
-  const std::vector<double> numbers = attribute_numbers(n, "support_vectors");
-  n.require(rho.size() == 1, "it has not one rho");
-  Value y;
-  if (vectors > 0) {
-    n.require(count(numbers.size()) % vectors == 0 && count(coefficients.size()) == vectors,
-              "its support vectors and coefficients do not match");
-    const Value v = table(n, x.dtype(), {vectors, count(numbers.size()) / vectors}, numbers);
-    y = matmul(kernel_values(n, x, v), table(n, x.dtype(), {vectors, 1}, coefficients)) + rho[0];
-  } else {
-    y = linear_scores(n, "rho");
-  }
-  if (n.integer("one_class", 0) == 1) y = where(y > 0.0, 1.0, cast(-1.0 + y * 0.0, y.dtype()));
-  n.set(0, cast(post_transform(n, y, n.text("post_transform", "NONE")), f32));
-}
-
 constexpr Operator kClassicOperators[] = {
     {kClassic, "ArrayFeatureExtractor", import_array_feature_extractor},
     {kClassic, "Binarizer", import_binarizer},
@@ -307,7 +272,6 @@ constexpr Operator kClassicOperators[] = {
     {kClassic, "LinearRegressor", import_linear_regressor},
     {kClassic, "Normalizer", import_normalizer},
     {kClassic, "OneHotEncoder", import_one_hot_encoder},
-    {kClassic, "SVMRegressor", import_svm_regressor},
     {kClassic, "Scaler", import_scaler},
     {kClassic, "ZipMap", import_zip_map, {.takes_items = true}},
 };

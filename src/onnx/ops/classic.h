@@ -24,6 +24,10 @@ Value float_input(NodeContext& n, std::size_t i);
 // NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO or PROBIT of scores [rows, n].
 Value post_transform(NodeContext& n, const Value& scores, const std::string& name);
 
+// x [rows, columns] times coefficients [targets, columns], plus the intercepts of this attribute:
+// [rows, targets].
+Value linear_scores(NodeContext& n, const std::string& intercepts);
+
 // Outputs 0 and 1 of a classifier with the classes of classlabels_int64s, classlabels_ints or
 // classlabels_strings: the labels at `index` i64[rows], and the scores. Texts become their indices,
 // with a warning.

@@ -38,5 +38,6 @@ Operators image_operators();
 Operators selection_operators();
 Operators classic_operators();
 Operators tree_operators();
+Operators support_vector_operators();
 
 }  // namespace trireme::onnx
