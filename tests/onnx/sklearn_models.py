@@ -218,7 +218,7 @@ def main():
             rows = rows[np.abs(model.decision_function(rows)) > 1e-4]
         converted = to_onnx(model, rows[:1])
         outputs = None
-        if name == "norms_max":  # ONNX Runtime divides by the largest element, not the largest absolute
+        if name == "norms_max":  # ONNX Runtime divides by the largest element, with its sign
             outputs = [model.predict(rows).astype("f4")[:, None]]
         if name == "svc_names":  # ONNX Runtime adds kernels in f32: probabilities differ by 1e-4
             outputs = [model.predict(rows), model.predict_proba(rows).astype("f4")]
