@@ -267,8 +267,20 @@ Results windows(Program& p) {
 
 Results transforms(Program& p) {
   const Value x = rows(p, {batch, 6, 2});
-  return {complex_fft(x, {}), complex_fft(x, {.inverse = true}),
-          real_fft(reshape(x, {.shape = {batch, 12}}))};
+  const Value line = reshape(x, {.shape = {batch, 12}});
+  return {complex_fft(x, {}),
+          complex_fft(x, {.inverse = true}),
+          real_fft(line),
+          inverse_real_fft(x, {.size = 10}),
+          inverse_real_fft(x, {.size = 11}),
+          inverse_real_fft(slice(x, {.starts = {0, 0, 0}, .limits = {-1, 1, -1}}), {.size = 1})};
+}
+
+// Small numbers, of which 1 + x and exp(x) - 1 lose digits, and large ones.
+Results logarithms(Program& p) {
+  const Value x = rows(p), tiny = x * 1e-6, zero = x * 0.0;
+  return {log1p(tiny), expm1(tiny),           log1p(x),          expm1(x),       log1p(zero),
+          expm1(zero), log1p(exp(x * 200.0)), log1p(zero - 1.0), expm1(x * 30.0)};
 }
 
 std::vector<Network> single_ops() {
@@ -278,7 +290,8 @@ std::vector<Network> single_ops() {
           {"integers", integers, numbers},
           {"loops", loops, numbers},
           {"windows", windows},
-          {"transforms", transforms}};
+          {"transforms", transforms},
+          {"logarithms", logarithms}};
 }
 
 // Parameters that start as zeros or ones would hide mistakes.

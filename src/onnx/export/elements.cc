@@ -79,11 +79,28 @@ void write_first(Exporter& e, const ir::Op& op) { e.set(op, e.operand(op, 0)); }
 void write_rsqrt(Exporter& e, const ir::Op& op) {
   e.set(op, e.node("Reciprocal", {e.node("Sqrt", {e.operand(op, 0)})}));
 }
+// ONNX has neither. Near 0, the error of u = exp(x) or 1 + x is divided out: Kahan, in Higham 2002,
+// "Accuracy and Stability of Numerical Algorithms", section 1.14.1.
 void write_expm1(Exporter& e, const ir::Op& op) {
-  e.set(op, e.node("Sub", {e.node("Exp", {e.operand(op, 0)}), e.scalar(1, type_of(op, 0).dtype)}));
+  const std::string& x = e.operand(op, 0);
+  const auto number = [&](double value) { return e.scalar(value, type_of(op, 0).dtype); };
+  const std::string u = e.node("Exp", {x});
+  const std::string less = e.node("Sub", {u, number(1)});
+  const std::string near =
+      e.node("Where", {e.node("Equal", {less, number(0)}), x,
+                       e.node("Mul", {less, e.node("Div", {x, e.node("Log", {u})})})});
+  const std::string is_far = e.node("Greater", {e.node("Abs", {x}), number(1)});
+  e.set(op, e.node("Where", {is_far, less, near}));
 }
 void write_log1p(Exporter& e, const ir::Op& op) {
-  e.set(op, e.node("Log", {e.node("Add", {e.operand(op, 0), e.scalar(1, type_of(op, 0).dtype)})}));
+  const std::string& x = e.operand(op, 0);
+  const auto number = [&](double value) { return e.scalar(value, type_of(op, 0).dtype); };
+  const std::string u = e.node("Add", {x, number(1)});
+  const std::string log_u = e.node("Log", {u});
+  const std::string less = e.node("Sub", {u, number(1)});
+  const std::string near = e.node("Where", {e.node("Equal", {less, number(0)}), x,
+                                            e.node("Mul", {log_u, e.node("Div", {x, less})})});
+  e.set(op, e.node("Where", {e.node("Greater", {x, number(1)}), log_u, near}));
 }
 void write_erfc(Exporter& e, const ir::Op& op) {
   e.set(op, e.node("Sub", {e.scalar(1, type_of(op, 0).dtype), e.node("Erf", {e.operand(op, 0)})}));

@@ -224,6 +224,24 @@ void write_real_fft(Exporter& e, const ir::Op& op) {
   e.set(op, e.reshape(fourier(e, x, 1, false, true), op.result()->type.shape));
 }
 
+// The other half of the spectrum has the conjugates, in reverse. The real part of the result does
+// not depend on the imaginary parts of its first and middle number.
+void write_inverse_real_fft(Exporter& e, const ir::Op& op) {
+  const DType dtype = type_of(op, 0).dtype;
+  const std::int64_t n = integer_of(op, "size"), half = n / 2 + 1;
+  std::string x = e.node("Reshape", {e.operand(op, 0), e.integers({-1, half, 2})});
+  if (n > half) {
+    const std::string mirrored = e.node(
+        "Slice", {x, e.integers({n - half}), e.integers({0}), e.integers({1}), e.integers({-1})});
+    const Tensor signs = Tensor::from({2}, std::vector<double>{1, -1}).cast(dtype);
+    x = e.node("Concat", {x, e.node("Mul", {mirrored, e.constant(signs)})},
+               {{"axis", std::int64_t{1}}});
+  }
+  const std::string y = e.slice(fourier(e, x, 1, true, false), 2, 0, 1);
+  e.set(op, e.reshape(e.node("Mul", {y, e.scalar(static_cast<double>(n), dtype)}),
+                      op.result()->type.shape));
+}
+
 constexpr ExportedOp kProducts[] = {
     {"attention", write_attention},
     {"avg_pool", write_avg_pool},
@@ -232,6 +250,7 @@ constexpr ExportedOp kProducts[] = {
     {"conv2d_input_gradient", write_conv_transpose},
     {"conv3d", write_conv},
     {"conv3d_input_gradient", write_conv_transpose},
+    {"inverse_real_fft", write_inverse_real_fft},
     {"matmul", write_matmul},
     {"max_pool", write_max_pool},
     {"real_fft", write_real_fft},
