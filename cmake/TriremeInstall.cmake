@@ -1,9 +1,9 @@
 # cmake --install: headers (the generated ones too), libraries, command line, and two ways to find
-# them: TriremeConfig.cmake with the components `trireme`, `distributed` and `inference`, and
-# trireme.pc with trireme-distributed.pc and trireme-inference.pc. All are relocatable.
-# tests/consumer uses them.
+# them: TriremeConfig.cmake with the components `trireme`, `onnx`, `distributed` and `inference`,
+# and trireme.pc with a file for each other component. All are relocatable. tests/consumer uses
+# them.
 #
-# Every file belongs to one of the install components library, dev, tools, inference and
+# Every file belongs to one of the install components library, onnx, dev, tools, inference and
 # distributed; TriremePackage.cmake makes a Debian package of each.
 include(CMakePackageConfigHelpers)
 
@@ -53,8 +53,8 @@ endif()
 
 trireme_install_library(library TriremeTargets trireme)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/trireme ${TRIREME_GENERATED_DIR}/include/trireme
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h"
-  PATTERN "onnx.h" EXCLUDE)  # its library is not installed
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
+trireme_install_library(onnx TriremeOnnxTargets trireme_onnx_library)
 if(TRIREME_BUILD_DISTRIBUTED)
   trireme_install_library(distributed TriremeDistributedTargets trireme_distributed_library)
 endif()
@@ -80,4 +80,5 @@ if(TRIREME_BUILD_DISTRIBUTED)
   endif()
   trireme_install_pc(trireme-distributed)
 endif()
+trireme_install_pc(trireme-onnx)
 trireme_install_pc(trireme)

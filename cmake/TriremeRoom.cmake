@@ -82,6 +82,34 @@ function(trireme_room name)
   endif()
 endfunction()
 
+# trireme_apart_library(NAME [third-party...]): the library of a room APART, Trireme::NAME, which
+# users link beside Trireme::trireme. If libtrireme is shared, it hides some functions of lower
+# rooms: these are linked again here, and hidden again.
+function(trireme_apart_library name)
+  set(target trireme_${name}_library)
+  add_library(${target} $<TARGET_OBJECTS:trireme_${name}>)
+  add_library(Trireme::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME trireme_${name} EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION 0
+    INSTALL_RPATH "$ORIGIN" LINKER_LANGUAGE CXX)
+  target_link_libraries(${target} PUBLIC trireme)
+  if(BUILD_SHARED_LIBS)
+    add_dependencies(${target} trireme_internal)
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS $<TARGET_FILE:trireme_internal>)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:$<TARGET_FILE:trireme_internal>>)
+    target_link_options(${target} PRIVATE LINKER:--exclude-libs,ALL)
+    if(TRIREME_UNITY)  # an object also brings the other files of its group and their dependencies
+      target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:trireme_internal>)
+    endif()
+    if(NOT TRIREME_SANITIZE)
+      target_link_options(${target} PRIVATE LINKER:--no-undefined)
+    endif()
+  endif()
+  foreach(library ${ARGN})
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:${library}>)
+  endforeach()
+endfunction()
+
 # trireme_room_tests(NAME FILES file... [LIBRARIES library...] [SYSTEM_TESTS regex...]
 # [THREAD_TESTS regex...] [TEST option value...]): makes NAME_test and NAME_system_test of the test
 # files that TRIREME_TEST_SUITE selects; see trireme_room.

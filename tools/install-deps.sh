@@ -27,6 +27,7 @@ tests=(
   g++-aarch64-linux-gnu qemu-user etcd-server openssl
   debootstrap lintian dpkg-dev zsh fish mandoc
   slurm-wlm munge openmpi-bin mpich iproute2 iptables codespell
+  libonnx-testdata
   curl python3-jsonschema python3-numpy python3-sklearn python3-torch python3-venv python3-dev
 )
 
@@ -66,7 +67,7 @@ done
 # What Debian lacks. Without it a few tests are skipped, and say so.
 finish() {
   if [ "${1:-}" = --test ]; then
-    for package in safetensors sacrebleu seqeval prometheus_client kubernetes_validate nanobind onnx; do
+    for package in safetensors sacrebleu seqeval prometheus_client kubernetes_validate nanobind onnx skl2onnx; do
       "$(dirname "$0")/python-env.sh" "$package" || true
     done
   fi

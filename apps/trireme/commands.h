@@ -103,6 +103,26 @@ struct QuantizeArguments {
 };
 void quantize(QuantizeArguments arguments);
 
+struct ConvertArguments {
+  std::string model;  // the file of ONNX
+  std::string output;
+  std::vector<std::string> sizes, shapes, constants;  // SYMBOL=N, INPUT=SIZES, INPUT=VALUE
+  std::string image;                                  // an input that takes pictures; "": none
+  std::string labels;                                 // file with the names of classes; "": none
+  std::int64_t max_bytes = 0;
+  std::int64_t max_nodes = 1'000'000;
+  bool json = false;
+};
+void convert(const ConvertArguments& arguments);
+
+struct ExportArguments {
+  std::string model;
+  std::string output;
+  std::int64_t opset = 18;
+  bool json = false;
+};
+void export_onnx(const ExportArguments& arguments);
+
 struct InspectArguments {
   std::string what;
   std::int64_t batch = 64;

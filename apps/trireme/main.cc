@@ -30,6 +30,8 @@ constexpr const char* kExamples = R"(examples:
   trireme predict fashion_conv shirt.png boot.jpg
   trireme predict fashion_conv --data fashion_mnist/test --rows 0:5 --json
   trireme compile fashion_conv --target aarch64     a folder that runs without a compiler
+  trireme convert resnet18.onnx resnet18            a model of ONNX as a saved model
+  trireme export fashion_conv fashion_conv.onnx     and the other way
   trireme data list                                 known data sets and their folders
   trireme inspect fashion_conv                      the Program, parameters, cost and memory
   trireme --version

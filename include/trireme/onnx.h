@@ -19,7 +19,8 @@ namespace trireme::onnx {
 
 struct ImportOptions {
   // Values of inputs that are known now, by name, which the Program then has no longer. For inputs
-  // that decide shapes, such as the second input of Reshape.
+  // that decide shapes, such as the second input of Reshape. Numbers of another dtype are cast if
+  // none changes but by rounding of floats.
   std::map<std::string, Tensor> constants = {};
   // The same for inputs that are sequences, which a Program cannot take.
   std::map<std::string, std::vector<Tensor>> sequences = {};

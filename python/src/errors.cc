@@ -35,7 +35,11 @@ void translate(const std::exception_ptr& thrown, void*) {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
     const nb::object type = nb::module_::import_("trireme.errors").attr(class_of(error.kind()));
-    PyErr_SetString(type.ptr(), as_python(error.what()).c_str());
+    // Names from files may have bytes that are not UTF-8; these become U+FFFD.
+    const std::string text = as_python(error.what());
+    const nb::object message = nb::steal(
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+    PyErr_SetObject(type.ptr(), message.ptr());
   }
 }
 

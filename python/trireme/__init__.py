@@ -10,7 +10,7 @@
 """
 
 from trireme import (arrays, callbacks, compression, data, datasets, distributed, errors, io, jobs,
-                     losses, metrics, nn, ops, optim, random, schedules, sequence)
+                     losses, metrics, nn, onnx, ops, optim, random, schedules, sequence)
 from trireme._core import (DType, Program, Session, Trainer, Value, bf16, boolean, f16, f32, f64,
                            i8, i16, i32, i64, minimize, u8, u16, u32, u64)
 from trireme._made.ops import *  # noqa: F403
@@ -25,6 +25,6 @@ from trireme.optim import Schedule
 __all__ = ["DType", "Dataset", "Error", "History", "Input", "Model", "Program", "Schedule",
            "Session", "Trainer", "Value", "bf16", "boolean", "callbacks", "compression", "data", "datasets",
            "distributed", "errors", "f16", "f32", "f64", "i16", "i32", "i64", "i8", "io", "jobs", "load_model",
-           "losses", "metrics", "minimize", "nn", "ops", "optim", "save_model", "schedules", "sequence", "u16",
+           "losses", "metrics", "minimize", "nn", "onnx", "ops", "optim", "save_model", "schedules", "sequence", "u16",
            "u32", "u64", "u8"]
 __all__ += ["random", *ops.__all__, *arrays.__all__]

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "ir/program.h"
 #include "trireme/control.h"
 #include "trireme/indexing.h"
 #include "trireme/ops.h"
@@ -194,18 +195,29 @@ Shape Importer::shape_of(const ValueInfo& info) {
   return shape;
 }
 
+// A constant as numbers of the type of its input.
+Tensor Importer::constant_input(const std::string& input, ElementType type, const Tensor& given) {
+  const std::optional<DType> dtype = carrier_of(type);
+  if (dtype == given.dtype()) return given;
+  if (dtype) {
+    Tensor result = given.cast(*dtype);
+    // A float is rounded; other numbers must stay the same.
+    if ((is_float(*dtype) && is_float(given.dtype())) || equal(result.cast(given.dtype()), given)) {
+      return result;
+    }
+  }
+  fail_usage("the input \"" + input + "\" is of " + name_of(type) + ", and its constant is " +
+             given.type_str() + (dtype ? " with other numbers" : ""));
+}
+
 void Importer::add_input(const ValueInfo& info) {
   const auto constant = options_.constants.find(info.name);
   const bool is_optional = info.type.kind == TypeProto::Kind::optional && info.type.inner;
   if (constant != options_.constants.end()) {
     Item item;
     item.type = is_optional ? info.type.inner->element : info.type.element;
-    item.known = constant->second;
+    item.known = constant_input(info.name, item.type, constant->second);
     item.name = info.name;
-    if (carrier_of(item.type) != constant->second.dtype()) {
-      fail_usage("the input \"" + info.name + "\" is of " + name_of(item.type) +
-                 ", and its constant is " + constant->second.type_str());
-    }
     scope_->items[info.name] = std::move(item);
     return;
   }
@@ -521,9 +533,9 @@ Value Importer::parameter_of(const Item& item) {
   const Tensor& tensor = *item.known;
   auto& [kept, value] = target.parameters[tensor.bytes()];
   if (value && kept.shape() == tensor.shape() && kept.dtype() == tensor.dtype()) return value;
-  const std::string stem = program_name(item.name.empty() ? "constant" : item.name);
-  std::string name = stem;
-  for (int i = 1; target.program.find(name); ++i) name = stem + "_" + std::to_string(i);
+  // Also unlike the arguments of blocks, which find() does not see.
+  const std::string name =
+      target.program.ir().unique_argument(program_name(item.name.empty() ? "constant" : item.name));
   const Shape shape(tensor.shape().begin(), tensor.shape().end());
   const bool trainable =
       options_.trainable && !item.name.empty() && is_arithmetic_float(tensor.dtype());

@@ -71,6 +71,7 @@ class Importer {
 
   void add_initializers(const Graph& graph);
   void add_input(const ValueInfo& info);
+  static Tensor constant_input(const std::string& input, ElementType type, const Tensor& given);
   Shape shape_of(const ValueInfo& info);
   Dim dim_of(const std::string& input, std::size_t axis, const DimProto& dim);
   Value parameter_of(const Item& item);

@@ -6,7 +6,7 @@ kind=$1 source=$2 build=$3
 work=$build/consumer/$kind
 prefix=$work/prefix
 jobs=${JOBS:-$(nproc)}
-rm -rf "$prefix" "$work/project" "$work/distributed"
+rm -rf "$prefix" "$work/project" "$work/onnx" "$work/distributed"
 mkdir -p "$work"
 
 shared_here=$(sed -n 's/^BUILD_SHARED_LIBS:BOOL=//p' "$build/CMakeCache.txt")
@@ -25,7 +25,7 @@ if [ "$shared_here" != "$wanted" ]; then
     -DCMAKE_CXX_FLAGS_DEBUG="$flags" -DBUILD_SHARED_LIBS="$wanted" \
     -DTRIREME_BUILD_DISTRIBUTED="$distributed" -DTRIREME_UNITY="$unity" \
     -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF -DTRIREME_BUILD_APPS=OFF >/dev/null
-  targets=(trireme trireme_inference_shared trireme_inference_static)
+  targets=(trireme trireme_onnx_library trireme_inference_shared trireme_inference_static)
   [ "$distributed" = OFF ] || targets+=(trireme_distributed_library)
   cmake --build "$library" -j "$jobs" --target "${targets[@]}"
 fi
@@ -56,6 +56,16 @@ static=()
 c++ -std=c++20 "$source/tests/consumer/project/main.cc" -o "$work/by_pkg_config" \
   $(pkg-config "${static[@]}" --cflags --libs trireme)
 LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH") "$work/by_pkg_config"
+
+echo "== models of ONNX, $kind"
+cmake -S "$source/tests/consumer/onnx" -B "$work/onnx" -G Ninja \
+  -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release >/dev/null
+cmake --build "$work/onnx"
+(cd "$work" && onnx/consumer)
+# shellcheck disable=SC2046
+c++ -std=c++20 "$source/tests/consumer/onnx/main.cc" -o "$work/onnx_by_pkg_config" \
+  $(pkg-config "${static[@]}" --cflags --libs trireme-onnx)
+(cd "$work" && LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH") ./onnx_by_pkg_config)
 
 if [ -n "$(find "$prefix" -name trireme-distributed.pc)" ]; then
   echo "== training by many processes, $kind"

@@ -76,6 +76,34 @@ def seeds():
     lstm = [array("w", np.ones((1, 8, 3))), array("r", np.ones((1, 8, 2))), array("lens", [2, 1], "int32")]
     yield "recurrent", model([node("LSTM", ["x", "w", "r", "", "lens"], ["y"], hidden_size=2)],
                              [info("x", [2, 2, 3])], [info("y", None)], lstm)
+    ml = "ai.onnx.ml"
+    nodes = {"nodes_treeids": [0, 0, 0], "nodes_nodeids": [0, 1, 2], "nodes_featureids": [1, 0, 0],
+             "nodes_values": [0.5, 0.0, 0.0], "nodes_truenodeids": [1, 0, 0],
+             "nodes_falsenodeids": [2, 0, 0], "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"]}
+    leaves = {"treeids": [0, 0], "nodeids": [1, 2], "ids": [0, 0], "weights": [0.25, 0.75]}
+    yield "trees", model(
+        [node("Scaler", ["x"], ["s"], domain=ml, offset=[1.0], scale=[0.5, 2.0]),
+         node("TreeEnsembleRegressor", ["s"], ["r"], domain=ml, n_targets=1, base_values=[0.5],
+              **nodes, **{f"target_{key}": value for key, value in leaves.items()}),
+         node("TreeEnsembleClassifier", ["s"], ["label", "p"], domain=ml, classlabels_int64s=[3, 4],
+              **nodes, **{f"class_{key}": value for key, value in leaves.items()})],
+        [info("x", ["n", 2])], [info("r", None), info("label", None, I), info("p", None)], domains=[ml])
+    yield "ensemble", model(
+        [node("TreeEnsemble", ["x"], ["y"], domain=ml, n_targets=2, nodes_featureids=[0, 0, 0],
+              nodes_splits=array("s", [3.14, 1.2, 4.2]), nodes_modes=array("m", [0, 0, 6], "uint8"),
+              membership_values=array("v", [1, 4.2, np.nan]), nodes_truenodeids=[1, 0, 1],
+              nodes_falsenodeids=[2, 2, 3], nodes_trueleafs=[0, 1, 1], nodes_falseleafs=[0, 1, 1],
+              leaf_targetids=[0, 1, 0, 1], leaf_weights=array("w", [5.2, 12.1, -12.2, 7.2]),
+              tree_roots=[0])], [info("x", ["n", 1])], [info("y", None)], domains=[ml])
+    yield "columns", model(
+        [node("Imputer", ["x"], ["a"], domain=ml, imputed_value_floats=[1.0], replaced_value_float=0.0),
+         node("Normalizer", ["a"], ["b"], domain=ml, norm="L2"),
+         node("LinearClassifier", ["b"], ["label", "p"], domain=ml, coefficients=[1.0, 2.0, 3.0, 4.0],
+              intercepts=[0.5, -0.5], classlabels_ints=[7, 9], post_transform="SOFTMAX"),
+         node("LabelEncoder", ["label"], ["y"], domain=ml, keys_int64s=[7, 9], values_floats=[0.5, 2.5]),
+         node("SVMRegressor", ["b"], ["z"], domain=ml, kernel_type="RBF", kernel_params=[0.5, 0.0, 3.0],
+              n_supports=2, support_vectors=[1.0, 2.0, 3.0, 4.0], coefficients=[1.0, -1.0], rho=[0.25])],
+        [info("x", ["n", 2])], [info("y", None), info("p", None), info("z", None)], domains=[ml])
 
 
 def main():

@@ -26,7 +26,6 @@ from onnx.backend.test.case.node import collect_testcases
 LEFT_OUT = {
     "image_decoder": "decoding of images",
     "test_adagrad": "training", "test_adam": "training", "momentum": "training",
-    "ai_onnx_ml": "the domain ai.onnx.ml",
 }
 RANDOM = ("test_bernoulli", "test_training_dropout")
 

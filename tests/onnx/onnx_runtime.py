@@ -22,6 +22,7 @@ def read(folder, file):
 
 
 def difference(folder):
+    onnxruntime.set_default_logger_severity(4)
     onnx.checker.check_model(folder / "model.onnx", full_check=True)
     session = onnxruntime.InferenceSession(folder / "model.onnx", providers=["CPUExecutionProvider"])
     feeds, wanted = {}, []
@@ -37,8 +38,12 @@ def difference(folder):
     for a, b in zip(got, wanted, strict=True):
         if a.shape != b.shape or a.dtype != b.dtype:
             raise ValueError(f"{a.dtype}{a.shape} instead of {b.dtype}{b.shape}")
-        largest = max(float(np.abs(b).max(initial=0)), 1e-30)
-        worst = max(worst, float(np.abs(a.astype(float) - b.astype(float)).max(initial=0)) / largest)
+        a, b = a.astype(float), b.astype(float)
+        largest = max(float(np.abs(b, where=np.isfinite(b), out=np.zeros_like(b)).max(initial=0)), 1e-30)
+        with np.errstate(invalid="ignore"):
+            apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0, np.abs(a - b))
+        apart[np.isnan(apart)] = np.inf
+        worst = max(worst, float(apart.max(initial=0)) / largest)
     return worst
 
 

@@ -35,7 +35,7 @@ inside apt-get -q update >"$work/apt.log" 2>&1
 inside sh -c 'apt-get -q install -y --no-install-recommends /packages/*.deb dataset-fashion-mnist' \
   >>"$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; exit 1; }
 inside dpkg-query -W -f '${Package} ${Version} ${Installed-Size} kB\n' \
-  libtrireme0 libtrireme-dev libtrireme-inference0 trireme-tools trireme-distributed
+  libtrireme0 libtrireme-onnx0 libtrireme-dev libtrireme-inference0 trireme-tools trireme-distributed
 
 step "train the demo, and predict"
 cp -r "$source/examples/jobs" "$root/root/jobs"
@@ -47,10 +47,11 @@ inside sh -c 'cd /root && trireme launch --trainers 2 jobs/fashion_softmax.toml 
 step "build the consumer projects"
 inside apt-get -q install -y --no-install-recommends g++ cmake ninja-build pkg-config >>"$work/apt.log" 2>&1
 cp -r "$source/tests/consumer" "$root/root/consumer"
-for project in project distributed inference; do
+for project in project onnx distributed inference; do
   inside sh -c "cmake -S /root/consumer/$project -B /root/build/$project -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null && cmake --build /root/build/$project"
 done
 inside /root/build/project/consumer
+inside /root/build/onnx/consumer
 for program in in_c in_c_static in_cpp; do inside "/root/build/inference/$program"; done
 inside sh -c 'c++ -std=c++20 /root/consumer/project/main.cc -o /root/by_pkg_config $(pkg-config --cflags --libs trireme) && /root/by_pkg_config'
 inside sh -c 'cc -std=c99 /root/consumer/inference/main.c -o /root/c_by_pkg_config $(pkg-config --cflags --libs trireme-inference) && /root/c_by_pkg_config'

@@ -13,7 +13,7 @@ has() {
 
 cmake --install "$build" --prefix "$work/all" >/dev/null
 files "$work/all" >"$work/all.files"
-components=(library dev tools inference)
+components=(library onnx dev tools inference)
 [ ! -e "$(find "$work/all" -name trireme_distributed)" ] || components+=(distributed)
 for component in "${components[@]}"; do
   mkdir "$work/$component"
@@ -26,10 +26,12 @@ if ! diff "$work/all.files" "$work/sum.files"; then
   exit 1
 fi
 has library '/libtrireme\.so\.0$'
+has onnx '/libtrireme_onnx\.so\.0$'
 has inference '/libtrireme_inference\.so\.0$'
 has tools '/bin/trireme$'
 has dev '/include/trireme/ops\.h$'
 has dev '/include/trireme/ragged\.h$'
+has dev '/include/trireme/onnx\.h$'
 has dev '/libtrireme\.so$'
 has dev '/TriremeConfig\.cmake$'
 ! grep -q '\.h$' "$work/library.files" || { echo "headers in the component library" >&2; exit 1; }

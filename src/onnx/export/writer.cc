@@ -24,6 +24,9 @@ std::string attribute_bytes(const std::string& name, const NodeAttribute& value)
   } else if (const auto* text = std::get_if<std::string>(&value)) {
     out.add_bytes(4, *text);
     out.add_int32(20, 3);
+  } else if (const auto* graph = std::get_if<GraphBytes>(&value)) {
+    out.add_message(6, graph->bytes);
+    out.add_int32(20, 5);
   } else {
     for (const std::int64_t one : std::get<std::vector<std::int64_t>>(value)) out.add_int64(8, one);
     out.add_int32(20, 7);
@@ -31,12 +34,12 @@ std::string attribute_bytes(const std::string& name, const NodeAttribute& value)
   return bytes;
 }
 
-std::string value_bytes(const std::string& name, DType dtype, const Shape& dims) {
+std::string value_bytes(const std::string& name, DType dtype, const Shape& dims, bool symbols) {
   std::string shape, tensor, type, bytes;
   for (const Dim& dim : dims) {
     std::string one;
     if (dim.is_constant()) pbf_writer(one).add_int64(1, dim.constant());
-    else pbf_writer(one).add_string(2, dim.str());
+    else if (symbols) pbf_writer(one).add_string(2, dim.str());
     pbf_writer(shape).add_message(1, one);
   }
   {
@@ -53,6 +56,15 @@ std::string value_bytes(const std::string& name, DType dtype, const Shape& dims)
 
 }  // namespace
 
+void ModelWriter::begin_graph() { graphs_.emplace_back(); }
+
+GraphBytes ModelWriter::end_graph() {
+  pbf_writer(graph()).add_string(2, "graph");
+  GraphBytes result{std::move(graph())};
+  graphs_.pop_back();
+  return result;
+}
+
 void ModelWriter::add_node(const std::string& type, const std::vector<std::string>& inputs,
                            const std::vector<std::string>& outputs,
                            const NodeAttributes& attributes, const std::string& name) {
@@ -63,7 +75,7 @@ void ModelWriter::add_node(const std::string& type, const std::vector<std::strin
   out.add_string(3, name);
   out.add_string(4, type);
   for (const auto& [key, value] : attributes) out.add_message(5, attribute_bytes(key, value));
-  pbf_writer(graph_).add_message(1, bytes);
+  pbf_writer(graph()).add_message(1, bytes);
 }
 
 void ModelWriter::add_initializer(const std::string& name, const Tensor& tensor) {
@@ -73,19 +85,19 @@ void ModelWriter::add_initializer(const std::string& name, const Tensor& tensor)
   out.add_int32(2, static_cast<std::int32_t>(element_type_of(tensor.dtype())));
   out.add_string(8, name);
   out.add_bytes(9, reinterpret_cast<const char*>(tensor.bytes()), tensor.size_bytes());
-  pbf_writer(graph_).add_message(5, bytes);
+  pbf_writer(graphs_.front()).add_message(5, bytes);
 }
 
 void ModelWriter::add_input(const std::string& name, DType dtype, const Shape& shape) {
-  pbf_writer(graph_).add_message(11, value_bytes(name, dtype, shape));
+  pbf_writer(graph()).add_message(11, value_bytes(name, dtype, shape, depth() == 1));
 }
 
 void ModelWriter::add_output(const std::string& name, DType dtype, const Shape& shape) {
-  pbf_writer(graph_).add_message(12, value_bytes(name, dtype, shape));
+  pbf_writer(graph()).add_message(12, value_bytes(name, dtype, shape, depth() == 1));
 }
 
 std::string ModelWriter::finish(std::int64_t opset, const std::string& name) {
-  pbf_writer(graph_).add_string(2, name);
+  pbf_writer(graph()).add_string(2, name);
   std::string versions, bytes;
   {
     pbf_writer out(versions);
@@ -95,7 +107,7 @@ std::string ModelWriter::finish(std::int64_t opset, const std::string& name) {
   pbf_writer out(bytes);
   out.add_int64(1, kIrVersion);
   out.add_string(2, "trireme");
-  out.add_message(7, graph_);
+  out.add_message(7, graph());
   out.add_message(8, versions);
   return bytes;
 }

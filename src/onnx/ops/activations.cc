@@ -54,8 +54,15 @@ void import_mish(NodeContext& n) {
   n.set(0, x * tanh(log1p_exp(x)));
 }
 
+// Before version 7 the slopes are those of the channels, axis 1.
 void import_prelu(NodeContext& n) {
-  const Value x = n.value(0), slope = n.value(1);
+  const Value x = n.value(0);
+  Value slope = n.value(1);
+  if (n.version() < 7 && slope.rank() == 1 && slope.dim(0) != Dim(1) && x.rank() > 1) {
+    Shape shape(static_cast<std::size_t>(x.rank()) - 1, Dim(1));
+    shape[0] = slope.dim(0);
+    slope = reshape(slope, {.shape = shape});
+  }
   const Value zero = zeros_like(x);
   n.set(0, where(less(x, zero), x * slope, x));
 }

@@ -140,6 +140,7 @@ double source_of(const NodeContext& n, const ResizeMode& mode, const Axis& axis,
   const double length = axis.scale * from;
   if (mode.coordinates == "align_corners") return length == 1 ? 0 : x * (from - 1) / (length - 1);
   if (mode.coordinates == "asymmetric") return x / axis.scale;
+  if (mode.coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / axis.scale;
   if (mode.coordinates == "pytorch_half_pixel" && length == 1) return -0.5;
   if (mode.coordinates == "half_pixel_symmetric") {
     return from / 2 * (1 - static_cast<double>(axis.to) / length) + (x + 0.5) / axis.scale - 0.5;

@@ -12,11 +12,12 @@ namespace {
 using List = Operators (*)();
 
 constexpr List kLists[] = {
-    elementwise_operators, type_operators,         activation_operators, shape_operators,
-    index_operators,       reduction_operators,    constant_operators,   product_operators,
-    control_operators,     convolution_operators,  pooling_operators,    normalization_operators,
-    recurrent_operators,   quantization_operators, sequence_operators,   loss_operators,
-    attention_operators,   spectral_operators,     image_operators,      selection_operators};
+    elementwise_operators, type_operators,         activation_operators,    shape_operators,
+    index_operators,       reduction_operators,    constant_operators,      product_operators,
+    control_operators,     convolution_operators,  pooling_operators,       normalization_operators,
+    recurrent_operators,   quantization_operators, sequence_operators,      loss_operators,
+    attention_operators,   spectral_operators,     image_operators,         selection_operators,
+    classic_operators,     tree_operators,         support_vector_operators};
 
 }  // namespace
 

@@ -36,5 +36,8 @@ Operators attention_operators();
 Operators spectral_operators();
 Operators image_operators();
 Operators selection_operators();
+Operators classic_operators();
+Operators tree_operators();
+Operators support_vector_operators();
 
 }  // namespace trireme::onnx
