@@ -23,6 +23,9 @@ for job in "${jobs[@]}"; do
     --run "$work/run_$job" -o "$work/$job"
   for rows in 3 4; do "$bin/onnx_export_case" "$work/$job" "$work/cases/${job}_$rows" $rows; done
 done
+quietly "$bin/trireme" quantize "$work/fashion_lenet" --calibrate fashion_mnist/train --examples 32 \
+  -o "$work/bytes"
+"$bin/onnx_export_case" "$work/bytes" "$work/cases/bytes" 3
 "$root/build/venv/bin/python" "$root/tests/onnx/onnx_runtime.py" "$work"/cases/*
 
 # Sizes that only a run knows, as of found translations, cannot be imported.

@@ -157,8 +157,17 @@ void write_atan2(Exporter& e, const ir::Op& op) {
 // The model is for inference.
 void write_when_training(Exporter& e, const ir::Op& op) { e.set(op, e.operand(op, 1)); }
 
+// ONNX does not define casts of floats that are out of range. Bytes of quantized models are
+// clipped; other integers are not, since f32 has no number for the largest ones.
 void write_cast(Exporter& e, const ir::Op& op) {
-  e.set(op, e.cast(e.operand(op, 0), op.result()->type.dtype));
+  const DType from = type_of(op, 0).dtype, to = op.result()->type.dtype;
+  std::string x = e.operand(op, 0);
+  if (is_arithmetic_float(from) && (to == DType::u8 || to == DType::i8)) {
+    const bool is_signed = to == DType::i8;
+    x = e.node("Clip", {x, e.scalar(is_signed ? -128 : 0, from),
+                        e.scalar(is_signed ? 127 : 255, from)});
+  }
+  e.set(op, e.cast(x, to));
 }
 
 // --- Reductions --------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ void write_matmul(Exporter& e, const ir::Op& op) {
     }
     inputs.push_back(x);
   }
-  e.set(op, e.node("MatMul", inputs));
+  e.set(op, e.node(is_integer(type_of(op, 0).dtype) ? "MatMulInteger" : "MatMul", inputs));
 }
 
 // top, bottom, left, right as top, left, bottom, right.
@@ -49,9 +49,20 @@ void require_channels_first(const ir::Op& op) {
     throw NotExported{"its channels are last"};
 }
 
+// Runtimes have convolutions of unsigned bytes: a signed one is 128 less.
+std::vector<std::string> unsigned_operands(Exporter& e, const ir::Op& op) {
+  const std::string &x = e.operand(op, 0), &weight = e.operand(op, 1);
+  if (type_of(op, 0).dtype == DType::u8) return {x, weight};
+  const std::string more = e.node("Add", {e.cast(x, DType::i32), e.scalar(128, DType::i32)});
+  return {e.cast(more, DType::u8), weight, e.scalar(128, DType::u8)};
+}
+
 void write_conv(Exporter& e, const ir::Op& op) {
   require_channels_first(op);
-  e.set(op, e.node("Conv", {e.operand(op, 0), e.operand(op, 1)},
+  const bool bytes = is_integer(type_of(op, 0).dtype);
+  const std::vector<std::string> operands =
+      bytes ? unsigned_operands(e, op) : std::vector{e.operand(op, 0), e.operand(op, 1)};
+  e.set(op, e.node(bytes ? "ConvInteger" : "Conv", operands,
                    {{"strides", integers_of(op, "stride")},
                     {"pads", pads_of(op)},
                     {"dilations", integers_of(op, "dilation")},
