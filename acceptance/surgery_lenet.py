@@ -31,7 +31,7 @@ def main():
     def train(model, epochs, weights, surgery):
         steps = epochs * -(-len(data) // 64)
         callbacks = [] if not surgery else [tr.compression.Pruning(
-            sparsity=0.981, initial_sparsity=0.5, end=steps // 2, every=50, splice=True)]
+            sparsity=0.9817, initial_sparsity=0.5, end=steps // 2, every=50, splice=True)]
         model.compile(tr.optim.Adam(lr=tr.schedules.cosine(1e-3, steps)), "cross_entropy",
                       metrics=["accuracy"], target="label", seed=2)
         model.set_weights(weights, strict=False)
