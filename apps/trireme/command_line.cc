@@ -374,7 +374,7 @@ void add_export(CLI::App& app) {
   command->add_option("model", arguments->model, "folder of a saved model")->required();
   command->add_option("output", arguments->output, "file to write, NAME.onnx")->required();
   command
-      ->add_option("--opset", arguments->opset, "version of ONNX's operators, 18 (default) to 21")
+      ->add_option("--opset", arguments->opset, "version of ONNX's operators, 18 (default) to 27")
       ->type_name("N");
   command->add_flag("--json", arguments->json, "print JSON");
   command->callback([arguments] { export_onnx(*arguments); });

@@ -56,11 +56,12 @@ TRIREME_API ImportedModel import_model(const std::string& path, const ImportOpti
 TRIREME_API ImportedModel import_bytes(std::string_view bytes, const ImportOptions& options = {});
 
 struct ExportOptions {
-  std::int64_t opset = 18;  // version of ONNX's operators, 18 to 21
+  std::int64_t opset = 18;  // version of ONNX's operators, 18 to 27
 };
 
 // Writes a saved model as a model of ONNX: its inputs and outputs by name, symbols as open sizes,
-// and parameters as initializers. Atomic.
+// and parameters as initializers. Sequences are packed rows and splits, as in the saved model.
+// Atomic.
 // Errors: usage, which lists all ops that cannot be written; io.
 TRIREME_API void export_model(trireme::Model& model, const std::string& path,
                               const ExportOptions& options = {});

@@ -56,7 +56,7 @@ class Export(unittest.TestCase):
     @needs_onnx
     def test_onnx_runtime_computes_the_same(self):
         model = perceptron()
-        for opset in (18, 21):
+        for opset in (18, 25):
             content = tr.onnx.export_bytes(model, opset=opset)
             self.assertEqual(onnx.load_from_string(content).opset_import[0].version, opset)
             session = onnxruntime.InferenceSession(content)
@@ -74,7 +74,7 @@ class Export(unittest.TestCase):
 
     def test_mistakes(self):
         model = perceptron()
-        with self.assertRaisesRegex(tr.errors.UsageError, "18 to 21"):
+        with self.assertRaisesRegex(tr.errors.UsageError, "18 to 27"):
             tr.onnx.export_bytes(model, opset=3)
         with self.assertRaises(tr.errors.NotFoundError):
             tr.onnx.export_bytes("none")

@@ -106,7 +106,7 @@ def export_model(model: Model | SavedModel | Path, path: Path, *, opset: int = 1
     Args:
         model: a Model, a saved model or its folder
         path: the file; readers see the old one or the new one
-        opset: version of ONNX's operators, 18 to 21
+        opset: version of ONNX's operators, 18 to 27
 
     Raises:
         UsageError: lists all ops that cannot be written

@@ -323,7 +323,7 @@ void write_cases(const Network& network, const std::string& folder) {
   };
   for (const std::int64_t size : {3, 5}) {
     drawing.rows = size;
-    write("_" + std::to_string(size), size == 3 ? 18 : 21);
+    write("_" + std::to_string(size), size == 3 ? 18 : 25);
   }
   drawing.empty = true;
   if (network.has_empty) write("_empty", 20);

@@ -164,8 +164,8 @@ void write_cast(Exporter& e, const ir::Op& op) {
   std::string x = e.operand(op, 0);
   if (is_arithmetic_float(from) && (to == DType::u8 || to == DType::i8)) {
     const bool is_signed = to == DType::i8;
-    x = e.node("Clip", {x, e.scalar(is_signed ? -128 : 0, from),
-                        e.scalar(is_signed ? 127 : 255, from)});
+    x = e.node("Clip",
+               {x, e.scalar(is_signed ? -128 : 0, from), e.scalar(is_signed ? 127 : 255, from)});
   }
   e.set(op, e.cast(x, to));
 }

@@ -21,9 +21,9 @@ struct OperandFailed {};
 
 Exporter::Exporter(trireme::Model& model, const ExportOptions& options)
     : model_(model), options_(options) {
-  if (options.opset < 18 || options.opset > 21) {
+  if (options.opset < 18 || options.opset > 27) {
     fail_usage("export_model: version " + std::to_string(options.opset) +
-               " of ONNX's operators; 18 to 21 can be written");
+               " of ONNX's operators; 18 to 27 can be written");
   }
 }
 

@@ -9,7 +9,12 @@ namespace {
 
 using protozero::pbf_writer;
 
-constexpr std::int64_t kIrVersion = 10;  // that of version 21 of the operators; all readers know it
+// The version of the format that came with a version of the operators. Older ones are written as
+// that of version 21, which all readers know.
+std::int64_t format_version(std::int64_t opset) {
+  if (opset <= 22) return 10;
+  return opset < 25 ? opset - 12 : 13;
+}
 
 std::string attribute_bytes(const std::string& name, const NodeAttribute& value) {
   std::string bytes;
@@ -105,7 +110,7 @@ std::string ModelWriter::finish(std::int64_t opset, const std::string& name) {
     out.add_int64(2, opset);
   }
   pbf_writer out(bytes);
-  out.add_int64(1, kIrVersion);
+  out.add_int64(1, format_version(opset));
   out.add_string(2, "trireme");
   out.add_message(7, graph());
   out.add_message(8, versions);
