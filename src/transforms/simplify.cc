@@ -5,7 +5,9 @@
 #include "transforms/simplify.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "transforms/rewrite.h"
@@ -37,6 +39,20 @@ const ir::Op* produced_by(const ir::Value* value, const char* name) {
 
 // --- Constants
 
+// The number that kernels compute: integers wrap. Rules of ops compute with doubles, which are
+// exact below 2^53; nullopt beyond that.
+std::optional<double> wrapped(double number, DType dtype) {
+  if (!is_integer(dtype)) return number;
+  if (!(std::fabs(number) < 0x1p53)) return std::nullopt;
+  if (size_of(dtype) == sizeof(std::int64_t)) {
+    return is_unsigned(dtype) && number < 0 ? std::nullopt : std::optional(number);
+  }
+  const double modulus = std::exp2(8 * static_cast<double>(size_of(dtype)));
+  double rest = std::fmod(std::trunc(number), modulus);
+  if (rest < 0) rest += modulus;
+  return !is_unsigned(dtype) && rest >= modulus / 2 ? rest - modulus : rest;
+}
+
 ir::Value* fold_constants(ir::Builder& b, const ir::Op& op) {
   if (!op.has(ir::Trait::elementwise) || !op.def->fold || op.results.size() != 1) return nullptr;
   std::vector<double> numbers;
@@ -46,7 +62,8 @@ ir::Value* fold_constants(ir::Builder& b, const ir::Op& op) {
     numbers.push_back(*number);
   }
   if (numbers.empty()) return nullptr;
-  return b.constant(op.result()->type, op.def->fold(op, numbers));
+  const std::optional<double> number = wrapped(op.def->fold(op, numbers), op.result()->type.dtype);
+  return number ? b.constant(op.result()->type, *number) : nullptr;
 }
 
 // --- Views

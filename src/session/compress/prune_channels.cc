@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "ir/program.h"
@@ -105,13 +107,16 @@ std::vector<double> sizes_of(const Group& group, Session& session, ChannelCriter
   return sizes;
 }
 
-// The channels that stay, ascending. Of equal sizes the first go.
+// The channels that stay, ascending. Of equal sizes the first go, and those of NaN last.
 Indices kept_channels(const std::vector<double>& sizes, double ratio) {
   Indices order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return sizes[static_cast<std::size_t>(a)] < sizes[static_cast<std::size_t>(b)];
-  });
+  const auto place = [&](std::int64_t i) {
+    const double size = sizes[static_cast<std::size_t>(i)];
+    return std::pair(std::isnan(size) ? std::numeric_limits<double>::infinity() : size, i);
+  };
+  std::sort(order.begin(), order.end(),
+            [&](std::int64_t a, std::int64_t b) { return place(a) < place(b); });
   const double share = ratio * static_cast<double>(sizes.size());
   const auto gone = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(std::floor(share + 1e-9)),
                                              std::ssize(order) - 1);
