@@ -506,17 +506,15 @@ void add_all(CLI::App& app) {
   add_predict(app);
   add_compile(app);
   add_quantize(app);
-}
-
-add_convert(app);
-add_export(app);
-add_inspect(app);
-add_data(app);
-add_job(app);
-add_catalog(app);
-add_completion(app);
-add_man(app);
-add_info(app);
+  add_convert(app);
+  add_export(app);
+  add_inspect(app);
+  add_data(app);
+  add_job(app);
+  add_catalog(app);
+  add_completion(app);
+  add_man(app);
+  add_info(app);
 }
 
 }  // namespace commands
