@@ -162,7 +162,8 @@ block 0 (%x : f32[8]) {
 TEST(InternalOps, AreThoseThatTransformsMake) {
   for (const std::string& name : catalog().names()) {
     const bool expected = name.starts_with("direct_") || name.starts_with("packed_") ||
-                          name == "block_sum" || name == "copy" || name == "rnn_schedule" ||
+                          name.starts_with("word_") || name == "block_sum" || name == "copy" ||
+                          name == "pack_words" || name == "rnn_schedule" ||
                           name == "winograd_conv2d";
     EXPECT_EQ(catalog().find(name)->has(ir::Trait::internal), expected) << name;
   }
