@@ -69,8 +69,9 @@ clip = { norm = 2 }
 TEST(JobResolve, HasTheDefaultsOfAllOptions) {
   const std::string text = resolved(kJob);
   EXPECT_THAT(text, HasSubstr("shuffle = true\n"));
-  EXPECT_THAT(text, HasSubstr("  { linear = { units = 3, bias = true, parameters = { frozen = true "
-                              "} } },\n  \"relu\",\n  { dropout = { rate = 0.5 } },\n"));
+  EXPECT_THAT(text, HasSubstr("  { linear = { units = 3, bias = true, weight_form = \"full\", "
+                              "parameters = { frozen = true } } },\n  \"relu\",\n"
+                              "  { dropout = { rate = 0.5 } },\n"));
   EXPECT_THAT(text, HasSubstr("optimizer = { adam = { learning_rate = 0.001, beta1 = 0.9"));
   EXPECT_THAT(text, HasSubstr("schedule = { cosine = { last = 0, warmup_steps = 0 } }\n"));
   EXPECT_THAT(text, HasSubstr("clip = { value = 0, norm = 2, global_norm = 0 }\n"));
@@ -128,7 +129,9 @@ TEST(JobResolve, KeepsNamesAndInputsOfLayers) {
       "[data]\ntrain = \"x.csv\"\n[model]\nlayers = [{ linear = { units = 4 }, name = \"a\" }, "
       "{ relu = {}, name = \"b\" }, { add = {}, inputs = [\"a\", \"b\"] }]\n[train]\n"
       "loss = \"mse\"\noptimizer = \"adam\"\n");
-  EXPECT_THAT(text, HasSubstr("{ linear = { units = 4, bias = true }, name = \"a\" }"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("{ linear = { units = 4, bias = true, weight_form = \"full\" }, name = \"a\" }"));
   EXPECT_THAT(text, HasSubstr("{ relu = {}, name = \"b\" }"));
   EXPECT_THAT(text, HasSubstr("{ add = {}, inputs = [\"a\", \"b\"] }"));
   EXPECT_EQ(resolved(text), text);
