@@ -60,8 +60,9 @@ class Line:
     def show(self, text: str) -> None:
         from IPython.display import display  # type: ignore[import-not-found, unused-ignore]
 
+        show: Any = display  # some versions of IPython have no types
         data = {"text/plain": text}
         if self._shown is None:
-            self._shown = display(data, raw=True, display_id=True)
+            self._shown = show(data, raw=True, display_id=True)
         else:
             self._shown.update(data, raw=True)
