@@ -28,7 +28,8 @@ std::optional<QuantizableOp> quantizable(const ir::Op& op) {
     return QuantizableOp{
         .kind = QuantizableOp::Kind::convolution, .weight_axis = 0, .result_axis = first ? 1 : 3};
   }
-  if (op.name() == "gather" && op.operands[0]->type.rank() == 2) {
+  if (op.name() == "gather" && op.operands[0]->type.rank() == 2 &&
+      get_attribute<std::int64_t>(op.attributes, "axis") == 0) {
     return QuantizableOp{.kind = QuantizableOp::Kind::lookup,
                          .input = 1,
                          .weight = 0,

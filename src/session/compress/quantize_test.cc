@@ -142,6 +142,23 @@ TEST_F(Quantize, RefusesBadCalibrations) {
   refused(calibration_, "percentile", {.percentile = std::numeric_limits<double>::quiet_NaN()});
 }
 
+// A lookup of columns has its scales along another axis, and stays.
+TEST_F(Quantize, TakesLookupsOfRowsOnly) {
+  Program program("lookups");
+  const Value ids = program.input("ids", i64, {batch});
+  const Initializer some = nn::normal(0, 1);
+  const Value rows = program.parameter("rows", f32, {6, 5}, {.initializer = some});
+  const Value columns = program.parameter("columns", f32, {5, 6}, {.initializer = some});
+  program.set_outputs({gather(rows, ids) + transpose(gather(columns, ids, {.axis = 1}))});
+  Model model = saved(program, folder_.path() + "/lookups");
+  const Feeds feeds{{"ids", Tensor::from<std::int64_t>({4}, {0, 5, 2, 2})}};
+  const Tensor expected = model.predict(feeds)[0];
+  QuantizedModel quantized = quantize(model, {}, {.weights_only = true});
+  ASSERT_EQ(quantized.layers.size(), 1u);
+  EXPECT_EQ(quantized.layers[0].weight_elements, 30);
+  EXPECT_LT(error(quantized.model.predict(feeds)[0], expected), 0.03);
+}
+
 // A constant input has no range: its bytes are 0 or one level.
 TEST_F(Quantize, AcceptsAConstantCalibration) {
   Feeds zeros = batch_of(4, 1);
