@@ -149,7 +149,8 @@ TEST_F(Quantize, TakesLookupsOfRowsOnly) {
   const Initializer some = nn::normal(0, 1);
   const Value rows = program.parameter("rows", f32, {6, 5}, {.initializer = some});
   const Value columns = program.parameter("columns", f32, {5, 6}, {.initializer = some});
-  program.set_outputs({gather(rows, ids) + transpose(gather(columns, ids, {.axis = 1}))});
+  program.set_outputs(
+      {gather(rows, ids) + transpose(gather(columns, ids, {.axis = 1}), {.permutation = {1, 0}})});
   Model model = saved(program, folder_.path() + "/lookups");
   const Feeds feeds{{"ids", Tensor::from<std::int64_t>({4}, {0, 5, 2, 2})}};
   const Tensor expected = model.predict(feeds)[0];
