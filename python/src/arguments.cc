@@ -97,4 +97,11 @@ void add_functions(nb::module_& m) {
       nb::sig("def call(function: str, arguments: dict[str, Any]) -> Any"));
 }
 
+Call call_with(const char* function, const nb::kwargs& given, const char* name, nb::handle value) {
+  nb::dict all;
+  all.update(given);
+  all[name] = value;
+  return {function, all, caller()};
+}
+
 }  // namespace trireme::python

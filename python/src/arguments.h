@@ -122,6 +122,9 @@ class Call {
   SourceLocation where_;
 };
 
+// The call of the running function with the keywords `given` and one more argument.
+Call call_with(const char* function, const nb::kwargs& given, const char* name, nb::handle value);
+
 struct CallEntry {
   const char* name;  // "nn.linear"
   nb::object (*function)(const Call& call);

@@ -62,10 +62,7 @@ PruningOptions pruning_options(const nb::kwargs& given) {
 
 PackedModel pack(const Program& program, Session& session, nb::handle outputs,
                  const nb::kwargs& given) {
-  nb::dict all;
-  all.update(given);
-  all["outputs"] = outputs;
-  const Call call("pack_weights", all, caller());
+  const Call call = call_with("pack_weights", given, "outputs", outputs);
   std::vector<Value> wanted;
   call.require("outputs", wanted);
   PackOptions options;
@@ -77,10 +74,7 @@ PackedModel pack(const Program& program, Session& session, nb::handle outputs,
 
 PackedModel quantize_tables(const Program& program, Session& session, nb::handle outputs,
                             const nb::kwargs& given) {
-  nb::dict all;
-  all.update(given);
-  all["outputs"] = outputs;
-  const Call call("product_quantize", all, caller());
+  const Call call = call_with("product_quantize", given, "outputs", outputs);
   std::vector<Value> wanted;
   call.require("outputs", wanted);
   ProductQuantizationOptions options;
@@ -95,10 +89,7 @@ PackedModel quantize_tables(const Program& program, Session& session, nb::handle
 
 FactorizedModel factorize_weights(const Program& program, Session& session, nb::handle outputs,
                                   const nb::kwargs& given) {
-  nb::dict all;
-  all.update(given);
-  all["outputs"] = outputs;
-  const Call call("factorize", all, caller());
+  const Call call = call_with("factorize", given, "outputs", outputs);
   std::vector<Value> wanted;
   call.require("outputs", wanted);
   FactorizeOptions options;
@@ -125,10 +116,7 @@ ChannelOptions channel_options(const Call& call) {
 
 ChannelModel remove_channels(const Program& program, Session& session, nb::handle outputs,
                              const nb::kwargs& given) {
-  nb::dict all;
-  all.update(given);
-  all["outputs"] = outputs;
-  const Call call("prune_channels", all, caller());
+  const Call call = call_with("prune_channels", given, "outputs", outputs);
   std::vector<Value> wanted;
   call.require("outputs", wanted);
   const ChannelOptions options = channel_options(call);

@@ -32,10 +32,7 @@ SaveOptions save_options(const Call& call) {
 
 void save_model(const Program& program, Session& session, nb::handle directory,
                 const nb::kwargs& given) {
-  nb::dict all;
-  all.update(given);
-  all["directory"] = directory;
-  const Call call("save_model", all, caller());
+  const Call call = call_with("save_model", given, "directory", directory);
   const SaveOptions options = save_options(call);
   save_model(program, session, call.get<std::string>("directory"), options);
 }
@@ -74,10 +71,7 @@ QuantizedModel quantize(Model& model, const nb::sequence& calibration, const nb:
 }
 
 void compile(Model& model, nb::handle directory, const nb::kwargs& given) {
-  nb::dict all;
-  all.update(given);
-  all["directory"] = directory;
-  const Call call("compile", all, caller());
+  const Call call = call_with("compile", given, "directory", directory);
   CompileModelOptions options;
   call.set("target", options.target);
   std::string precision = "f32";
@@ -168,10 +162,7 @@ void add_models(nb::module_& m) {
   m.def(
       "load_model",
       [](nb::handle directory, const nb::kwargs& given) {
-        nb::dict all;
-        all.update(given);
-        all["directory"] = directory;
-        const Call call("load_model", all, caller());
+        const Call call = call_with("load_model", given, "directory", directory);
         return load_model(call.get<std::string>("directory"), session_options(call));
       },
       nb::arg("directory"), nb::arg("options"),

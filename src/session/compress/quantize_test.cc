@@ -142,6 +142,13 @@ TEST_F(Quantize, RefusesBadCalibrations) {
   refused(calibration_, "percentile", {.percentile = std::numeric_limits<double>::quiet_NaN()});
 }
 
+TEST_F(Quantize, AModelTakesProgramsWithItsInputsAndOutputsOnly) {
+  EXPECT_EQ(model_.with(model_.program().clone()).target(), "label");
+  Program other("other");
+  other.set_outputs({other.input("image", f32, {batch, 3, 7, 7})});
+  EXPECT_THROW((void)model_.with(std::move(other)), Error);
+}
+
 // A lookup of columns has its scales along another axis, and stays.
 TEST_F(Quantize, TakesLookupsOfRowsOnly) {
   Program program("lookups");
