@@ -4,13 +4,12 @@ n-grams of sentences by accuracy. Prints the means over some seeds.
     hashed_tables.py DATA SEEDS"""
 
 import sys
-import zipfile
 import zlib
-from pathlib import Path
 
 import numpy as np
 
 import trireme as tr
+from sentence_polarity import labeled_sentences
 
 
 def clicks_model(hashes, seed):
@@ -32,11 +31,7 @@ def clicks(hashes, seed):
 
 def sentences(folder):
     """Ids of words are checksums, so there is no vocabulary. Every fifth sentence is a test."""
-    texts = []
-    with zipfile.ZipFile(Path(folder) / "sentiment/sentence_polarity.zip") as archive:
-        for label, name in enumerate(("neg", "pos")):
-            lines = archive.read(f"sentence_polarity/rt-polarity.{name}").decode("latin-1")
-            texts += [(line.split(), label) for line in lines.splitlines()]
+    texts = labeled_sentences(folder)
     ids = [[zlib.crc32(word.encode()) for word in words] for words, _ in texts]
     labels = np.array([[label] for _, label in texts], "f4")
     test = np.arange(len(texts)) % 5 == 0

@@ -6,21 +6,16 @@ Prints the accuracy with the whole table and with codes, and the sizes of both i
 
 import os
 import sys
-import zipfile
-from pathlib import Path
 
 import numpy as np
 
 import trireme as tr
+from sentence_polarity import labeled_sentences
 
 
 def sentences(folder):
     """Ids of the words of the training part, 0 for others. Every fifth sentence is a test."""
-    texts = []
-    with zipfile.ZipFile(Path(folder) / "sentiment/sentence_polarity.zip") as archive:
-        for label, name in enumerate(("neg", "pos")):
-            lines = archive.read(f"sentence_polarity/rt-polarity.{name}").decode("latin-1")
-            texts += [(line.split(), label) for line in lines.splitlines()]
+    texts = labeled_sentences(folder)
     test = np.arange(len(texts)) % 5 == 0
     words = {}
     for (text, _), is_test in zip(texts, test):
